@@ -8,6 +8,7 @@
 #include "basalt/exec/expressions.h"
 #include "basalt/query/tree.h"
 #include "exec/join_kind.h"
+#include "query/comparisons.h"
 #include "query/unused_columns.h"
 
 namespace basalt {
@@ -304,6 +305,7 @@ class Cutter {
 
   uint32_t end(OpenStage& open, const std::vector<Field>& output) {
     open.stage.output = output;
+    unite_comparisons(open.stage);
     leave_out_unused_columns(open.stage);
     stages_.push_back(std::move(open.stage));
     return static_cast<uint32_t>(stages_.size() - 1);

@@ -38,11 +38,19 @@ class Columns {
       while (const std::optional<uint32_t> same = in_sight.at(column.column)->same) column.column = *same;
     });
     walk([](Expr& column, const InSight& in_sight) { in_sight.at(column.column)->used = true; });
-    walk([](Expr& column, const InSight& in_sight) {
-      const auto end = in_sight.begin() + column.column;
-      column.column = static_cast<uint32_t>(std::count_if(in_sight.begin(), end, [](Seen* one) { return one->used; }));
+    const std::vector<uint32_t> order = order_of_read();
+    walk([&](Expr& column, const InSight& in_sight) {
+      if (column.column < read_.size()) {
+        column.column = static_cast<uint32_t>(std::ranges::find(order, column.column) - order.begin());
+      } else {
+        const auto end = in_sight.begin() + column.column;
+        const auto used = std::count_if(in_sight.begin(), end, [](Seen* one) { return one->used; });
+        column.column = static_cast<uint32_t>(used);
+      }
     });
-    keep_used(read_, stage_.columns);
+    std::vector<PipelineColumn> read;
+    for (const uint32_t place : order) read.push_back(stage_.columns[place]);
+    stage_.columns = std::move(read);
     for (size_t i = 0; i < stage_.steps.size(); ++i) {
       if (auto* probe = std::get_if<Probe>(&stage_.steps[i])) keep_used(fetched_[i], probe->fetched);
     }
@@ -59,6 +67,17 @@ class Columns {
         if (probe.fetched[i].field_id == key.build.column) fetched[i].same = key.probe.column;
       }
     }
+  }
+
+  // Columns that are read and used; of files as these have them, in whatever order a planner came across them.
+  std::vector<uint32_t> order_of_read() const {
+    std::vector<uint32_t> order;
+    for (uint32_t i = 0; i < read_.size(); ++i) {
+      if (read_[i].used) order.push_back(i);
+    }
+    if (stage_.files.empty()) return order;
+    std::ranges::stable_sort(order, {}, [&](uint32_t place) { return stage_.columns[place].field_id; });
+    return order;
   }
 
   static void keep_used(const std::vector<Seen>& seen, std::vector<PipelineColumn>& columns) {

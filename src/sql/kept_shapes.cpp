@@ -1,17 +1,22 @@
 #include "sql/kept_shapes.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
+#include "basalt/cuda/backend.h"
 #include "duckdb/optimizer/optimizer.hpp"
+#include "duckdb/parser/keyword_helper.hpp"
 #include "duckdb/parser/parser.hpp"
 #include "duckdb/planner/expression/bound_parameter_expression.hpp"
 #include "duckdb/planner/expression_iterator.hpp"
 #include "duckdb/planner/logical_operator_visitor.hpp"
+#include "duckdb/planner/operator/logical_get.hpp"
 #include "duckdb/planner/planner.hpp"
 #include "sql/expressions.h"
 #include "sql/kept_statements.h"
 #include "sql/operator.h"
+#include "sql/scan.h"
 
 namespace basalt::sql {
 
@@ -59,6 +64,41 @@ void unite_equal_parameters(duckdb::LogicalOperator& plan, const std::vector<siz
   });
 }
 
+// Whether a plan reads .basalt files, and nothing else.
+bool reads_only_basalt(const duckdb::LogicalOperator& node, bool& reads) {
+  if (node.type == duckdb::LogicalOperatorType::LOGICAL_GET) {
+    reads = true;
+    return is_scan(node.Cast<duckdb::LogicalGet>().function);
+  }
+  return std::ranges::all_of(node.children, [&](const auto& child) { return reads_only_basalt(*child, reads); });
+}
+
+bool reads_only_basalt(const duckdb::LogicalOperator& plan) {
+  bool reads = false;
+  return reads_only_basalt(plan, reads) && reads;
+}
+
+// Of a column that is made from a literal.
+bool names_a_parameter(const std::string& name) { return name.find('$') != std::string::npos; }
+
+// A statement with these columns that runs a query of Basalt's; nullptr if DuckDB does not give them as they are.
+std::shared_ptr<duckdb::PreparedStatement> statement_for(duckdb::Connection& connection,
+                                                         const duckdb::vector<std::string>& names,
+                                                         std::shared_ptr<const LoweredQuery> query) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "SELECT NULL::" : ", NULL::") + query->types[i].ToString() + " AS " +
+            duckdb::KeywordHelper::WriteQuoted(names[i], '"');
+  }
+  const auto log = StatementLog::of(*connection.context);
+  const duckdb::vector<duckdb::LogicalType> types = query->types;
+  log->stands_for = std::move(query);
+  std::shared_ptr<duckdb::PreparedStatement> statement(connection.Prepare(text).release());
+  log->stands_for = nullptr;
+  const bool alike = !statement->HasError() && statement->GetNames() == names && statement->GetTypes() == types;
+  return alike ? statement : nullptr;
+}
+
 }  // namespace
 
 void KeptShapes::note(duckdb::ClientContext& context, const StatementShape& shape,
@@ -82,27 +122,51 @@ void KeptShapes::plan_shape(duckdb::Connection& connection, const StatementShape
   const ShapePlanning planning(*log);
   entry.tried = true;
   entry.plan = nullptr;
+  duckdb::vector<std::string> names;
+  std::shared_ptr<const LoweredQuery> first;
   context.RunFunctionInTransaction([&] {
     try {  // an error that left this function would end a transaction of the user
       duckdb::Parser parser(context.GetParserOptions());
       parser.ParseQuery(shape.text);
       auto& statements = parser.statements;
-      if (statements.size() != 1) return;
+      if (statements.size() != 1 || statements[0]->type != duckdb::StatementType::SELECT_STATEMENT) return;
       duckdb::Planner planner(context);
       planner.CreatePlan(std::move(statements[0]));
-      const bool alike = planner.names == entry.statement->GetNames() && planner.types == entry.statement->GetTypes();
-      if (!planner.plan || !planner.properties.bound_all_parameters || !alike) return;
+      if (!planner.plan || !planner.properties.bound_all_parameters) return;
+      if (entry.statement == nullptr) {
+        if (!reads_only_basalt(*planner.plan) || std::ranges::any_of(planner.names, names_a_parameter)) return;
+      } else if (planner.names != entry.statement->GetNames() || planner.types != entry.statement->GetTypes()) {
+        return;
+      }
       unite_equal_parameters(*planner.plan, entry.equals);
       duckdb::Optimizer optimizer(*planner.binder, context);
       auto plan = optimizer.Optimize(std::move(planner.plan));
       if (!is_planned_alike(*log, planner.properties)) return;
-      const auto lowered = lower_query(context, *plan, shape.literals);
-      if (lowered->types != entry.statement->GetTypes() || !would_run(context, *lowered)) return;
+      auto lowered = lower_query(context, *plan, shape.literals);
+      if (lowered->types != planner.types || !would_run(context, *lowered)) return;
       entry.planned.sources = log->sources;
       entry.plan = std::move(plan);
+      names = std::move(planner.names);
+      first = std::move(lowered);
     } catch (const std::exception&) {  // the statement itself says what is wrong with it, if anything is
     }
   });
+  if (entry.plan == nullptr || entry.statement != nullptr) return;
+  entry.statement = statement_for(connection, names, std::move(first));
+  if (entry.statement == nullptr) entry.plan = nullptr;
+  entry.planned.used_basalt = true;
+}
+
+std::optional<KeptShapes::Bound> KeptShapes::begin(duckdb::Connection& connection, const StatementShape& shape) {
+  duckdb::ClientContext& context = *connection.context;
+  if (shape.literals.empty() || shape.text.size() > kMostTextBytes) return std::nullopt;
+  if (device_setting(context) == Device::kCpu || gpu().backend == nullptr) return std::nullopt;
+  const std::string key = shape.key();
+  if (entries_.find(key) != nullptr) return std::nullopt;
+  Entry entry;
+  entry.equals = shape.equals;
+  entries_.put(key, std::move(entry));
+  return find(connection, shape);
 }
 
 std::optional<KeptShapes::Bound> KeptShapes::find(duckdb::Connection& connection, const StatementShape& shape) {

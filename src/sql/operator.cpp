@@ -495,6 +495,10 @@ bool would_run(ClientContext& context, const LoweredQuery& lowered) {
 void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<LogicalOperator>& plan) {
   ClientContext& context = input.context;
   const auto log = StatementLog::of(context);
+  if (log->stands_for != nullptr) {
+    plan = duckdb::make_uniq<LogicalBasaltQuery>(*plan, log->stands_for, device_setting(context));
+    return;
+  }
   if (log->plans_shape || log->leaves_plans) return;
   if (!reads_basalt(*plan)) {
     if (log->used()) log->add_note("answered from the files' footers");

@@ -96,14 +96,6 @@ struct Session::State {
     return result;
   }
 
-  // The query by a plan that is kept; nullptr if there is none, and then its shape is told.
-  duckdb::unique_ptr<duckdb::QueryResult> run_kept(const std::string& text, sql::StatementShape& shape) {
-    if (const auto statement = kept.find(*connection->context, text)) return run_prepared(*statement);
-    shape = sql::shape_of(text);
-    const auto bound = shapes.find(*connection, shape);
-    return bound ? run_bound(*bound) : nullptr;
-  }
-
   // A query: its plan is kept where it can be.
   duckdb::unique_ptr<duckdb::QueryResult> run_query(const std::string& text, const sql::StatementShape& shape,
                                                     duckdb::unique_ptr<duckdb::SQLStatement> statement) {
@@ -240,10 +232,19 @@ QueryResult Session::execute(const std::string& text) {
   State& state = *state_;
   auto inner = state.begin_result();
   sql::translated(state.log.get(), [&] {
-    sql::StatementShape shape;
-    if (auto result = state.run_kept(text, shape)) {
-      inner->result = std::move(result);
+    if (const auto statement = state.kept.find(*state.connection->context, text)) {
+      inner->result = state.run_prepared(*statement);
       inner->kept_plan = true;
+      return;
+    }
+    const sql::StatementShape shape = sql::shape_of(text);
+    if (const auto bound = state.shapes.find(*state.connection, shape)) {
+      inner->result = state.run_bound(*bound);
+      inner->kept_plan = true;
+      return;
+    }
+    if (const auto bound = state.shapes.begin(*state.connection, shape)) {
+      inner->result = state.run_bound(*bound);
       return;
     }
     auto statements = state.connection->ExtractStatements(text);

@@ -161,6 +161,8 @@ class StatementLog : public duckdb::ClientContextState {
   // yet.
   bool plans_shape = false;
   bool leaves_plans = false;  // the plan is to be lowered as a whole, afterwards
+  // What the next statement that is planned runs in place of its own plan; nullptr: that.
+  std::shared_ptr<const LoweredQuery> stands_for;
   // What the next operator that starts runs instead of its own query, once.
   void set_bound(std::shared_ptr<const LoweredQuery> bound);
   std::shared_ptr<const LoweredQuery> take_bound();

@@ -62,6 +62,32 @@ TEST(RowsPlan, FewRowsNeedWhatTheFilterAndTheOrderRead) {
   EXPECT_EQ(device::to_device(pipeline).pipeline.columns.size(), 3u);
 }
 
+// A planner may write conjuncts as it likes, and put columns where it meets them.
+TEST(RowsPlan, TheOrderOfConjunctsMakesNoOtherKernel) {
+  const TestTable table = number_and_texts();
+  const auto number = [](ExprOp op, int64_t value) {
+    return make_expr(op, Physical::kU8, {column_expr(0, Physical::kI64), integer_expr(Physical::kI64, value)});
+  };
+  const auto like = [](uint32_t column, const char* pattern) {
+    return make_expr(ExprOp::kLike, Physical::kU8, {column_expr(column, Physical::kBytes), bytes_expr(pattern)});
+  };
+  const auto source = [&](std::vector<Expr> conjuncts) {
+    Pipeline pipeline = rows_of_all(table);
+    pipeline.has_filter = true;
+    pipeline.filter = make_expr(ExprOp::kAnd, Physical::kU8, std::move(conjuncts));
+    const device::DevicePipeline device = device::plan_stage(device::to_device(pipeline));
+    return device.plan == nullptr ? device.reason : device.plan->source;
+  };
+  const Expr above = number(ExprOp::kGreater, 10);
+  const Expr below = number(ExprOp::kLess, 2000);
+  const Expr word = like(1, "%3");
+  const Expr text = like(2, "text 1%");
+  const std::string expected = source({above, below, word, text});
+  EXPECT_NE(expected.find("basalt_scan"), std::string::npos) << expected;
+  EXPECT_EQ(source({text, word, below, above}), expected);
+  EXPECT_EQ(source({word, above, text, below}), expected);
+}
+
 TEST(RowsPlan, ManyRowsAreEvaluatedAndTheirStringsComeLate) {
   const TestTable table = number_and_texts();
   Pipeline pipeline = rows_of_all(table);

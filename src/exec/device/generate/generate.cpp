@@ -237,6 +237,15 @@ void Generator::plan_filter(const Expr& expr) {
   range_tests_.push_back(*test);
 }
 
+// Ranges before limits on one side, and these before what few values fail; of files, columns of many values first. No
+// literal says anything, so that other literals find the same kernel.
+std::tuple<int, int128_t, uint32_t> Generator::order_of(const RangeTest& test) const {
+  const int kind = test.not_equal ? 2 : test.has_low && test.has_high ? 0 : 1;
+  const Step column = exec::prepare(column_expression(pipeline_, test.column), list_);
+  const bool known = !pipeline_.files.empty() && is_integer(column.lane) && column.lane != Lane::kI128;
+  return {kind, known ? column.range.low - column.range.high : 0, test.column};
+}
+
 void Generator::collect(const Expr& expr, Needs& needs) const {
   if (is_null_test(expr)) {
     if (nullable(expr.args[0].column)) needs.validity.insert(expr.args[0].column);
@@ -310,6 +319,9 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
   plan_columns(columns);
   name_columns();
   if (pipeline_.has_filter) plan_filter(pipeline_.filter);
+  // Neither can raise an error.
+  std::ranges::stable_sort(range_tests_, {}, [&](const RangeTest& test) { return order_of(test); });
+  std::ranges::stable_sort(text_tests_, {}, [](const TextTest& test) { return exec::tested_column(test.predicate); });
   if (!groups) filter_sum_of_ = filter_sum_column();
   if (filter_sum_of_) {
     write_filter_sum(*filter_sum_of_);

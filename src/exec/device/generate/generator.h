@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "exec/device/generate/emit.h"
@@ -58,6 +59,7 @@ class Generator {
   void name_columns();
   void plan_filter(const Expr& expr);
   std::optional<RangeTest> as_range_test(const Expr& expr) const;
+  std::tuple<int, int128_t, uint32_t> order_of(const RangeTest& test) const;
   const Expr& before_widening(const Expr& expr) const;
   void plan_aggregates();
   void collect(const Expr& expr, Needs& needs) const;

@@ -36,6 +36,8 @@ class RowsPipeline {
     kernel.offset = given_.offset;
     kernel.has_filter = given_.has_filter;
     if (given_.has_filter) {
+      // In the table's order, so that the order of conjuncts makes no difference.
+      for (const uint32_t column : exec::columns_of(given_.filter)) place_of(column, false);
       kernel.filter = numbering_.predicate(over_kernel_columns(given_.filter));
     }
     RowsSources& sources = device_.sources.emplace();
