@@ -22,6 +22,7 @@
 #include "core/output_file.h"
 #include "core/same_file.h"
 #include "sql/function_table.h"
+#include "sql/operator_table.h"
 
 namespace basalt::cli {
 namespace {
@@ -168,7 +169,7 @@ void prepare_file(Session& session, const std::string& path, bool quiet) {
 
 int run_sql(SqlOptions options, bool quiet) {
   if (options.functions) {
-    fmt::print("{}", sql::function_page());
+    fmt::print("{}\n{}", sql::operator_page(), sql::function_page());
     return 0;
   }
   if (options.show.output == "-") options.show.output.clear();
@@ -234,7 +235,8 @@ void add_sql(Program& program) {
       ->add_option("--prepare", options->prepare,
                    "First run the queries of a file all at once, without their rows: their kernels are compiled then")
       ->type_name("FILE");
-  command->add_flag("--functions", options->functions, "Print the table of functions of docs/sql-on-the-gpu.md");
+  command->add_flag("--functions", options->functions,
+                    "Print the tables of docs/sql-on-the-gpu.md: what statements are made of, and functions");
   add_threads_option(command, options->session.threads);
   add_bytes_option(command, "--memory-limit", options->session.memory_limit,
                    "Memory for DuckDB's operators; one row may take half of it when decoded (default 128MiB)");

@@ -111,6 +111,19 @@ def test_explain_and_report(con):
     assert report["tiles_skipped"] > 0 and "1 row" in str(report)
 
 
+def test_statements_with_parameters_run_in_basalt(con):
+    con.sql("set basalt_strict = true")
+    query = "select count(*), min(id), max(city) from 'trips.basalt' where id >= ? and id < ? and city is distinct from ?"
+    for first, end in [(10, 20), (100, 105), (0, 1)]:
+        relation = con.sql(query, [first, end, "no such city"])
+        assert relation.fetchall()[0][0] == end - first
+        report = relation.report
+        assert report["in_basalt"] and not report["in_duckdb"], str(report)
+    con.sql("set basalt_strict = false")
+    report = con.sql("select bit_count(id), count(*) from 'trips.basalt' where id > $low group by 1", {"low": 3}).report
+    assert "GROUP BY (the function bit_count)" in str(report)
+
+
 def test_show(con, capsys):
     con.sql("select 1 as a, NULL as b").show()
     assert capsys.readouterr().out == "a  b\n1  NULL\n1 row\n"

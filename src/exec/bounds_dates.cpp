@@ -85,6 +85,29 @@ void set_difference(Bounds& out, const Expr& expr, const Bounds& a, const Bounds
   if (out.may_value) out.may_throw = true;
 }
 
+// Each part of an interval grows or shrinks with the count, so that the extremes are those of the ends.
+void set_intervals_added(Bounds& out, const Expr& expr, const Bounds& moment, const Bounds& count,
+                         const IntervalsAdded& added) {
+  const bool any_value = may_be_infinite(moment, added.of_days) || count.low.integer < range_of(Physical::kI64).low ||
+                         count.high.integer > range_of(Physical::kI64).high;
+  const bool grows = added.months >= 0 && added.days >= 0 && added.micros >= 0;
+  const bool shrinks = added.months <= 0 && added.days <= 0 && added.micros <= 0;
+  if (!any_value && (grows || shrinks)) {
+    const auto of = [](const Value& value) { return static_cast<int64_t>(value.integer); };
+    int64_t low = 0;
+    int64_t high = 0;
+    const Outcome at_low = added(of(moment.low), of(grows ? count.low : count.high), low);
+    const Outcome at_high = added(of(moment.high), of(grows ? count.high : count.low), high);
+    const IntegerRange type = range_of(expr.type);
+    const int128_t least = static_cast<int128_t>(low) - kMicrosPerDay;
+    const int128_t most = static_cast<int128_t>(high) + kMicrosPerDay;
+    if (at_low == Outcome::kValue && at_high == Outcome::kValue && least > type.low && most < type.high) {
+      return set_range(out, expr, least, most);
+    }
+  }
+  if (out.may_value) out.may_throw = true;
+}
+
 void set_time_added(Bounds& out, const Expr& expr, const Bounds& a, const Bounds& b) {
   int64_t low = 0;
   int64_t high = 0;
@@ -150,6 +173,10 @@ Bounds date_function_bounds(const Expr& expr, const StatisticsList& stats) {
       set_range(out, expr, 0, kMicrosPerDay - 1);
       break;
     case ExprOp::kAddInterval:  // days that a month does not have become its last
+      if (args.size() > 4) {
+        set_intervals_added(out, expr, args[0], args[4], {number(1), number(2), number(3), of_days(expr)});
+        break;
+      }
       set_monotone_time(out, expr, args[0], IntervalAdded{number(1), number(2), number(3), of_days(expr)},
                         kMicrosPerDay);
       break;

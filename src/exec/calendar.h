@@ -339,6 +339,24 @@ struct IntervalAdded {
   }
 };
 
+// The same, as often as a row says. Its months and days have 32 bits, its microseconds 64.
+struct IntervalsAdded {
+  int64_t months;
+  int64_t days;
+  int64_t micros;
+  bool of_days;
+  BASALT_HD_LONG Outcome operator()(int64_t value, int64_t count, int64_t& out) const {
+    const int128_t parts[3] = {static_cast<int128_t>(months) * count, static_cast<int128_t>(days) * count,
+                               static_cast<int128_t>(micros) * count};
+    for (int i = 0; i < 3; ++i) {
+      const int128_t limit = static_cast<int128_t>(1) << (i < 2 ? 31 : 63);
+      if (parts[i] >= limit || parts[i] < -limit) return Outcome::kOutOfRange;
+    }
+    return IntervalAdded{static_cast<int64_t>(parts[0]), static_cast<int64_t>(parts[1]), static_cast<int64_t>(parts[2]),
+                         of_days}(value, out);
+  }
+};
+
 struct DaysAdded {
   template <typename Int>
   BASALT_HD Outcome operator()(int64_t date, int64_t days, Int& out) const {

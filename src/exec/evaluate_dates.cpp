@@ -28,6 +28,18 @@ Vector call_moments(Step& step, TileInput& input, const Function& function) {
   return call_two<Out, int64_t>(step, input, Lane::kI64, function);
 }
 
+Vector run_add_interval(Step& step, TileInput& input, bool of_days) {
+  const int64_t months = literal_of(step, 1);
+  const int64_t days = literal_of(step, 2);
+  const int64_t micros = literal_of(step, 3);
+  if (step.args.size() == 4) return call_wide(step, input, IntervalAdded{months, days, micros, of_days});
+  const Vector moments = in_lane(step.args[0], input, Lane::kI64);
+  const Vector counts = in_lane(step.args[4], input, Lane::kI64);
+  const uint8_t* valid = meet(moments.valid, counts.valid, step.valid, input.rows());
+  return call_rows<int64_t>(step, input, valid, IntervalsAdded{months, days, micros, of_days}, moments.as<int64_t>(),
+                            counts.as<int64_t>());
+}
+
 Vector run_make_date(Step& step, TileInput& input) {
   const Vector year = in_lane(step.args[0], input, Lane::kI64);
   const Vector month = in_lane(step.args[1], input, Lane::kI64);
@@ -47,9 +59,7 @@ Vector run_date_function(Step& step, TileInput& input) {
     case ExprOp::kDateTrunc: return call_wide(step, input, Truncated{part_in(step, 1), of_days});
     case ExprOp::kDateDiff: return call_moments<int64_t>(step, input, DateDifference{part_in(step, 2), of_days});
     case ExprOp::kDateSub: return call_moments<int64_t>(step, input, DateSubtraction{part_in(step, 2), of_days});
-    case ExprOp::kAddInterval:
-      return call_wide(step, input,
-                       IntervalAdded{literal_of(step, 1), literal_of(step, 2), literal_of(step, 3), of_days});
+    case ExprOp::kAddInterval: return run_add_interval(step, input, of_days);
     case ExprOp::kAddDays: return call_moments<int32_t>(step, input, DaysAdded{});
     case ExprOp::kAddTime: return call_moments<int64_t>(step, input, TimeAdded{});
     case ExprOp::kMakeDate: return run_make_date(step, input);

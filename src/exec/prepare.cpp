@@ -254,6 +254,16 @@ void check_date_function(const Expr& expr, size_t arity, size_t first, int64_t e
   }
 }
 
+void check_add_interval(const Expr& expr) {
+  constexpr size_t kCount = 4;
+  if (expr.args.size() <= kCount) return check_date_function(expr, kCount, 1);
+  check_arity(expr, kCount + 1, kCount + 1);
+  if (!is_moment(expr.args[kCount])) fail("an interval that is taken no number of times");
+  Expr once = expr;
+  once.args.pop_back();
+  check_date_function(once, kCount, 1);
+}
+
 void check_units(const Expr& expr) {
   check_arity(expr, 1, 1);
   const bool from_date = expr.op == ExprOp::kDateToMoment;
@@ -291,7 +301,7 @@ void check_dates(const Expr& expr) {
       check_arity(expr, 2, 2);
       if (!is_moment(expr.args[1])) fail("a time of the day that is none");
       break;
-    case ExprOp::kAddInterval: check_date_function(expr, 4, 1); break;
+    case ExprOp::kAddInterval: check_add_interval(expr); break;
     case ExprOp::kEpoch: check_date_function(expr, 1, 1); break;
     case ExprOp::kAddDays:
       check_arity(expr, 2, 2);

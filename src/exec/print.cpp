@@ -127,10 +127,11 @@ std::string date_text(const Expr& expr, const std::vector<std::string>& names) {
     case ExprOp::kMakeDate: return call(function_name(expr.op), expr, names);
     case ExprOp::kMomentToTime: return "CAST(" + first + " AS time)";
     case ExprOp::kAddTime:
+    case ExprOp::kAddDays: return "(" + first + " + " + text(expr.args[1], names, true) + ")";
     case ExprOp::kAddInterval:
       return "(" + first + " + INTERVAL '" + literal_text(expr.args[1]) + " months " + literal_text(expr.args[2]) +
-             " days " + literal_text(expr.args[3]) + " microseconds')";
-    case ExprOp::kAddDays: return "(" + first + " + " + text(expr.args[1], names, true) + ")";
+             " days " + literal_text(expr.args[3]) + " microseconds'" +
+             (expr.args.size() > 4 ? " * " + text(expr.args[4], names, true) : "") + ")";
     case ExprOp::kMomentToDate: return "CAST(" + first + " AS date)";
     default: return "CAST(" + first + " AS timestamp)";
   }

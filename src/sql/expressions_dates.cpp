@@ -1,4 +1,6 @@
 // Parts of dates and timestamps, and arithmetic with them.
+#include <map>
+
 #include "duckdb/common/enums/date_part_specifier.hpp"
 #include "duckdb/common/types/interval.hpp"
 #include "exec/calendar.h"
@@ -80,6 +82,22 @@ std::optional<std::string> named_part(const std::string& function) {
   if (function == "dayofweek" || function == "weekday") return "dow";
   if (function == "dayofyear") return "doy";
   return std::nullopt;
+}
+
+// What a date is made into; NULL if it is finite and more than so many days away from 1970.
+Expr null_beyond_days(const Expr& date, int64_t last_day, Expr made) {
+  const auto compare = [&](ExprOp op, int64_t day) {
+    return make_expr(op, Physical::kU8, {date, number_literal(Physical::kI32, day)});
+  };
+  Expr finite = make_expr(ExprOp::kAnd, Physical::kU8,
+                          {compare(ExprOp::kGreaterEqual, -last_day), compare(ExprOp::kLessEqual, last_day)});
+  Expr infinite = make_expr(ExprOp::kIn, Physical::kU8,
+                            {date, number_literal(Physical::kI32, exec::kInfiniteDate),
+                             number_literal(Physical::kI32, -exec::kInfiniteDate)});
+  Expr null = number_literal(Physical::kI64, 0);
+  null.literal = Value::of_null(Physical::kI64);
+  Expr known = make_expr(ExprOp::kOr, Physical::kU8, {std::move(finite), std::move(infinite)});
+  return make_expr(ExprOp::kCase, Physical::kI64, {std::move(known), std::move(made), std::move(null)});
 }
 
 Expr unit_change(ExprOp op, Expr moment, int32_t power) {
@@ -254,7 +272,9 @@ std::optional<Expr> Lowering::date_arithmetic(const Function& expression) const 
   if ((!add && !subtract) || expression.children.size() != 2) return std::nullopt;
   const duckdb::Expression* left = expression.children[0].get();
   const duckdb::Expression* right = expression.children[1].get();
-  const auto is_moment = [](const LogicalType& type) { return is_date(type) || is_timestamp(type); };
+  const auto is_moment = [&](const LogicalType& type) {
+    return is_date(type) || is_timestamp(type) || (is_zoned(type) && rules_.utc);
+  };
   if (add && is_moment(right->return_type)) std::swap(left, right);
   if (add && is_interval(left->return_type) && is_time(right->return_type)) std::swap(left, right);
   if (is_time(left->return_type) && is_interval(right->return_type)) {
@@ -279,19 +299,88 @@ std::optional<Expr> Lowering::date_arithmetic(const Function& expression) const 
   return make_expr(ExprOp::kAddDays, Physical::kI32, {lower(*left), std::move(days)});
 }
 
-Expr Lowering::add_interval(const duckdb::Expression& date, const duckdb::Expression& interval, bool subtract) const {
-  if (interval.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
-    throw NotLowered("an interval that is not constant");
-  }
-  const duckdb::Value& value = interval.Cast<duckdb::BoundConstantExpression>().value;
+namespace {
+
+// An interval that a row has `count` of.
+struct CountedInterval {
+  duckdb::interval_t unit;
+  const duckdb::Expression* count = nullptr;
+  bool has_fractions = false;  // the count is a double, of which microseconds are the last digits
+};
+
+std::optional<duckdb::interval_t> constant_interval(const duckdb::Expression& expression) {
+  if (expression.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) return std::nullopt;
+  const duckdb::Value& value = expression.Cast<duckdb::BoundConstantExpression>().value;
   if (value.IsNull()) throw NotLowered("an interval that is NULL");
-  const duckdb::interval_t parts = duckdb::IntervalValue::Get(value);
-  std::vector<Expr> args{lower(date)};
-  for (const int64_t part : {int64_t{parts.months}, int64_t{parts.days}, parts.micros}) {
-    if (part == std::numeric_limits<int64_t>::min()) throw NotLowered("an interval that long");
-    args.push_back(number_literal(Physical::kI64, subtract ? -part : part));
+  return duckdb::IntervalValue::Get(value);
+}
+
+// to_days(x) and its like, which INTERVAL (x) DAY is too, and x * INTERVAL '1 day'.
+std::optional<CountedInterval> counted_interval(const duckdb::Expression& expression) {
+  if (expression.GetExpressionClass() != ExpressionClass::BOUND_FUNCTION) return std::nullopt;
+  const auto& function = expression.Cast<duckdb::BoundFunctionExpression>();
+  const std::string& name = function.function.name;
+  if ((name == "*" || name == "multiply") && function.children.size() == 2) {
+    const bool first = is_interval(function.children[0]->return_type);
+    const duckdb::Expression& count = *function.children[first ? 1 : 0];
+    const auto unit = constant_interval(*function.children[first ? 0 : 1]);
+    if (!unit || count.return_type.id() != LogicalTypeId::BIGINT) return std::nullopt;
+    return CountedInterval{*unit, &count};
   }
-  return make_expr(ExprOp::kAddInterval, Physical::kI64, std::move(args));
+  static const std::map<std::string, duckdb::interval_t> kUnits = {
+      {"to_years", {12, 0, 0}},
+      {"to_quarters", {3, 0, 0}},
+      {"to_months", {1, 0, 0}},
+      {"to_weeks", {0, 7, 0}},
+      {"to_days", {0, 1, 0}},
+      {"to_hours", {0, 0, exec::kMicrosPerHour}},
+      {"to_minutes", {0, 0, exec::kMicrosPerMinute}},
+      {"to_seconds", {0, 0, exec::kMicrosPerSecond}},
+      {"to_milliseconds", {0, 0, 1000}},
+      {"to_microseconds", {0, 0, 1}},
+  };
+  const auto unit = kUnits.find(name);
+  if (unit == kUnits.end() || function.children.size() != 1) return std::nullopt;
+  const duckdb::Expression& count = *function.children[0];
+  return CountedInterval{unit->second, &count, count.return_type.id() == LogicalTypeId::DOUBLE};
+}
+
+}  // namespace
+
+Expr Lowering::add_interval(const duckdb::Expression& date, const duckdb::Expression& interval, bool subtract) const {
+  CountedInterval added;
+  if (const auto constant = constant_interval(interval)) {
+    added.unit = *constant;
+  } else if (const auto counted = counted_interval(interval)) {
+    added = *counted;
+  } else {
+    throw NotLowered("the interval " + interval.ToString());
+  }
+  std::optional<Expr> count;
+  if (added.count != nullptr) {
+    count = lower(*added.count);
+    if (added.has_fractions) {
+      Expr micros_of_one = number_literal(Physical::kF64, 0);
+      micros_of_one.literal = Value::of_real(Physical::kF64, static_cast<double>(added.unit.micros));
+      count = make_expr(ExprOp::kMultiply, Physical::kF64, {*std::move(count), std::move(micros_of_one)});
+      added.unit.micros = 1;
+    }
+    if (count->type != Physical::kI64) count = make_expr(ExprOp::kCast, Physical::kI64, {*std::move(count)});
+  }
+  const auto with = [&](Expr moment, const duckdb::interval_t& unit) {
+    std::vector<Expr> args{std::move(moment)};
+    for (const int64_t part : {int64_t{unit.months}, int64_t{unit.days}, unit.micros}) {
+      if (part == std::numeric_limits<int64_t>::min()) throw NotLowered("an interval that long");
+      args.push_back(number_literal(Physical::kI64, subtract ? -part : part));
+    }
+    if (count) args.push_back(*count);
+    return make_expr(ExprOp::kAddInterval, Physical::kI64, std::move(args));
+  };
+  Expr moment = lower(date);
+  // From TIMESTAMP WITH TIME ZONE, DuckDB takes microseconds first.
+  const bool micros_first = subtract && is_zoned(date.return_type) && added.unit.months != 0 && added.unit.micros != 0;
+  if (!micros_first) return with(std::move(moment), added.unit);
+  return with(with(std::move(moment), {0, 0, added.unit.micros}), {added.unit.months, added.unit.days, 0});
 }
 
 // Between dates and timestamps of all units, by way of microseconds; nothing if the cast is another.
@@ -303,7 +392,8 @@ std::optional<Expr> Lowering::date_cast(const duckdb::BoundCastExpression& expre
     if (!rules_.utc) refuse_zone("a cast");
     *type = LogicalTypeId::TIMESTAMP;
   }
-  if (from == LogicalTypeId::TIMESTAMP && to == LogicalTypeId::TIME && !expression.try_cast) {
+  // TRY_CAST gives NULL only for dates that are beyond all moments; where CAST of a moment fails, it does so, too.
+  if (from == LogicalTypeId::TIMESTAMP && to == LogicalTypeId::TIME) {
     return make_expr(ExprOp::kMomentToTime, Physical::kI64, {lower(*expression.child)});
   }
   // Digits behind the second, less those of microseconds.
@@ -319,15 +409,18 @@ std::optional<Expr> Lowering::date_cast(const duckdb::BoundCastExpression& expre
   };
   const std::optional<int32_t> before = finer(from);
   const std::optional<int32_t> after = finer(to);
-  if (!before || !after || expression.try_cast) return std::nullopt;
+  if (!before || !after) return std::nullopt;
   const bool through_micros = from == LogicalTypeId::DATE || to == LogicalTypeId::DATE || *before == 0 || *after == 0;
   if (!through_micros) return std::nullopt;
   Expr moment = lower(*expression.child);
   if (from == LogicalTypeId::DATE) {
     const bool nanos = to == LogicalTypeId::TIMESTAMP_NS;
+    const Expr date = moment;
     moment = make_expr(ExprOp::kDateToMoment, Physical::kI64, {std::move(moment)});
     moment.factor = exec::kMicrosPerDay * (nanos ? 1000 : 1);
-    return nanos || *after == 0 ? moment : unit_change(ExprOp::kRescaleMoment, std::move(moment), *after);
+    const int64_t last_day = (exec::kInfiniteMoment - 1) / moment.factor;
+    if (!nanos && *after != 0) moment = unit_change(ExprOp::kRescaleMoment, std::move(moment), *after);
+    return expression.try_cast ? null_beyond_days(date, last_day, std::move(moment)) : moment;
   }
   if (*before < 0) moment = unit_change(ExprOp::kRescaleMoment, std::move(moment), -*before);
   if (*before > 0) moment = unit_change(ExprOp::kTruncateMoment, std::move(moment), *before);

@@ -47,6 +47,43 @@ void require_float_modulo(const duckdb::BoundFunctionExpression& expression) {
   if (is_converted(*expression.children[0]) && is_converted(divisor)) throw NotLowered("% of decimals as floats");
 }
 
+// Of the type's largest number.
+int64_t whole_digits(Physical type) {
+  int64_t digits = 1;
+  for (int128_t high = exec::range_of(type).high; high >= 10; high /= 10) ++digits;
+  return digits;
+}
+
+// A number of a wider type as the narrower one holds it that it may leave by less than all that this one has.
+Expr wrapped_around(const Expr& value, Physical narrow) {
+  const exec::IntegerRange range = exec::range_of(narrow);
+  const auto number = [&](int128_t of) { return number_literal(value.type, of); };
+  const auto with = [&](ExprOp op, int128_t of, Physical type) { return make_expr(op, type, {value, number(of)}); };
+  const int128_t all = range.high - range.low + 1;
+  return make_expr(ExprOp::kCase, value.type,
+                   {with(ExprOp::kGreater, range.high, Physical::kU8), with(ExprOp::kSubtract, all, value.type),
+                    with(ExprOp::kLess, range.low, Physical::kU8), with(ExprOp::kAdd, all, value.type), value});
+}
+
+// To a multiple of a power of ten, as DuckDB computes it: what leaves the type comes in at its other end, that
+// of 64 bits before the last digits are cut off.
+Expr rounded_integer(Expr value, int128_t power) {
+  const Physical type = value.type;
+  if (type == Physical::kI128) throw NotLowered("round of HUGEINT to digits");
+  const bool is_long = type == Physical::kI64;
+  const Physical wide = is_long ? Physical::kI128 : Physical::kI64;
+  const Expr wider = make_expr(ExprOp::kCast, wide, {std::move(value)});
+  const auto moved = [&](ExprOp op) { return make_expr(op, wide, {wider, number_literal(wide, power / 2)}); };
+  Expr half_more = make_expr(ExprOp::kCase, wide,
+                             {make_expr(ExprOp::kLess, Physical::kU8, {wider, number_literal(wide, 0)}),
+                              moved(ExprOp::kSubtract), moved(ExprOp::kAdd)});
+  if (is_long) half_more = wrapped_around(half_more, type);
+  Expr digits = make_expr(ExprOp::kModulo, wide, {half_more, number_literal(wide, power)});
+  Expr rounded = make_expr(ExprOp::kSubtract, wide, {std::move(half_more), std::move(digits)});
+  if (!is_long) rounded = wrapped_around(rounded, type);
+  return make_expr(ExprOp::kCast, type, {std::move(rounded)});
+}
+
 [[noreturn]] void refuse_arity(const duckdb::BoundFunctionExpression& expression) {
   throw NotLowered("the function " + expression.function.name + " with " + std::to_string(expression.children.size()) +
                    " arguments");
@@ -127,14 +164,13 @@ Expr Lowering::round_to(const Function& expression) const {
     result.power_of_ten = static_cast<int32_t>(digits);
     return result;
   }
-  if (!is_decimal(from)) throw NotLowered(name + " of " + from.ToString() + " to digits");
+  const Physical type = arg.type;
   const int scale = scale_of(from);
   if (digits >= scale) return arg;
-  // DuckDB makes 0 of everything then, of NULL too.
-  if (digits <= -(static_cast<int64_t>(duckdb::DecimalType::GetWidth(from)) - scale)) {
-    throw NotLowered(name + " to more digits than there are");
-  }
-  const Physical type = arg.type;
+  // Of decimals, DuckDB makes 0 of everything then, of NULL too.
+  const int64_t most = is_decimal(from) ? duckdb::DecimalType::GetWidth(from) : whole_digits(type);
+  if (digits <= scale - most) throw NotLowered(name + " to more digits than there are");
+  if (!is_decimal(from)) return rounded_integer(std::move(arg), exec::power_of_ten(static_cast<int32_t>(-digits)));
   Expr result = make_expr(ExprOp::kRound, type, {std::move(arg)});
   result.power_of_ten = static_cast<int32_t>(scale - digits);
   if (digits >= 0) return result;

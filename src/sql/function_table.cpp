@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sql/lower_aggregate.h"
+
 namespace basalt::sql {
 
 namespace {
@@ -93,6 +95,16 @@ constexpr SqlFunction kFunctions[] = {
     {"date_sub", kDates, "date_sub('month', ts, TIMESTAMP '2020-01-01')"},
     {"datesub", kDates, "datesub('minute', tod, TIME '12:00:00')"},
     {"last_day", kDates, "last_day(day)"},
+    {"to_years", kDates, "day + to_years(j)"},
+    {"to_quarters", kDates, "day + to_quarters(j)"},
+    {"to_months", kDates, "ts - to_months(j)"},
+    {"to_weeks", kDates, "ts + to_weeks(j)"},
+    {"to_days", kDates, "day + to_days(i)"},
+    {"to_hours", kDates, "ts + to_hours(i)"},
+    {"to_minutes", kDates, "ts + to_minutes(i)"},
+    {"to_seconds", kDates, "ts + to_seconds(x)"},
+    {"to_milliseconds", kDates, "ts + to_milliseconds(x)"},
+    {"to_microseconds", kDates, "ts + to_microseconds(i)"},
     {"make_date", kDates, "make_date(i, 2, 3)"},
     {"~~", kTests, "s LIKE 'a_b%c'"},
     {"!~~", kTests, "s NOT LIKE 'a_b%c'"},
@@ -174,7 +186,12 @@ std::string function_page() {
     OnDevice device;
     std::string names;
   };
-  std::vector<Line> lines;
+  std::vector<Line> lines{{"aggregates", OnDevice::kYes, {}}};
+  for (const SqlAggregate& aggregate : sql_aggregates()) {
+    if (aggregate.example == nullptr) continue;
+    const bool counts_all = aggregate.op == AggregateOp::kCountStar;
+    lines.front().names += (lines.front().names.empty() ? "" : " ") + in_cell(counts_all ? "count(*)" : aggregate.name);
+  }
   for (const SqlFunction& function : kFunctions) {
     const auto found = std::ranges::find_if(
         lines, [&](const Line& line) { return line.kind == function.kind && line.device == function.device; });

@@ -25,7 +25,7 @@ struct SqlFunction {
 std::span<const SqlFunction> sql_functions();
 bool is_known_function(std::string_view name);
 
-// The functions by kind, as a table in Markdown.
+// Aggregates and functions by kind, as a table in Markdown.
 std::string function_page();
 
 }  // namespace basalt::sql

@@ -1,21 +1,18 @@
 #include "sql/kept_shapes.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "basalt/cuda/backend.h"
 #include "duckdb/optimizer/optimizer.hpp"
 #include "duckdb/parser/keyword_helper.hpp"
 #include "duckdb/parser/parser.hpp"
-#include "duckdb/planner/expression/bound_parameter_expression.hpp"
-#include "duckdb/planner/expression_iterator.hpp"
-#include "duckdb/planner/logical_operator_visitor.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "duckdb/planner/planner.hpp"
 #include "sql/expressions.h"
 #include "sql/kept_statements.h"
 #include "sql/operator.h"
+#include "sql/parameters.h"
 #include "sql/scan.h"
 
 namespace basalt::sql {
@@ -33,22 +30,6 @@ class ShapePlanning {
  private:
   StatementLog& log_;
 };
-
-using ParameterVisitor = std::function<void(duckdb::BoundParameterExpression&)>;
-
-void visit_parameters(duckdb::Expression& expression, const ParameterVisitor& visit) {
-  if (expression.GetExpressionClass() == duckdb::ExpressionClass::BOUND_PARAMETER) {
-    visit(expression.Cast<duckdb::BoundParameterExpression>());
-  }
-  duckdb::ExpressionIterator::EnumerateChildren(expression,
-                                                [&](duckdb::Expression& child) { visit_parameters(child, visit); });
-}
-
-void visit_parameters(duckdb::LogicalOperator& plan, const ParameterVisitor& visit) {
-  for (auto& child : plan.children) visit_parameters(*child, visit);
-  duckdb::LogicalOperatorVisitor::EnumerateExpressions(
-      plan, [&](duckdb::unique_ptr<duckdb::Expression>* expression) { visit_parameters(**expression, visit); });
-}
 
 // Parameters for equal literals of the same type as one: DuckDB takes common parts out of an OR, and reads once what
 // two subqueries share. (Its binder does not take a parameter twice.)

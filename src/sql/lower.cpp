@@ -41,6 +41,8 @@ using duckdb::LogicalType;
 
 namespace {
 
+constexpr const char* kTopRows = "ORDER BY with LIMIT";
+
 // Whether an expression raises what a subquery does that gives several rows for a value.
 bool raises_several_rows(const duckdb::Expression& expression) {
   if (expression.GetExpressionClass() == duckdb::ExpressionClass::BOUND_CAST) {
@@ -94,14 +96,6 @@ duckdb::LogicalAggregate* aggregates_of_one_row(const duckdb::LogicalProjection&
   return wants_one ? &aggregates : nullptr;
 }
 
-uint64_t constant_rows(const duckdb::BoundLimitNode& node, uint64_t unset) {
-  switch (node.Type()) {
-    case duckdb::LimitNodeType::UNSET: return unset;
-    case duckdb::LimitNodeType::CONSTANT_VALUE: return node.GetConstantValue();
-    default: throw NotLowered("LIMIT that is not a constant");
-  }
-}
-
 }  // namespace
 
 std::string operator_text(const LogicalOperator& node) {
@@ -110,6 +104,8 @@ std::string operator_text(const LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_ANY_JOIN:
     case LogicalOperatorType::LOGICAL_DELIM_JOIN:
     case LogicalOperatorType::LOGICAL_CROSS_PRODUCT: return "JOIN";
+    case LogicalOperatorType::LOGICAL_ASOF_JOIN: return "ASOF JOIN";
+    case LogicalOperatorType::LOGICAL_POSITIONAL_JOIN: return "POSITIONAL JOIN";
     case LogicalOperatorType::LOGICAL_WINDOW: return "a window function";
     case LogicalOperatorType::LOGICAL_UNION: return "UNION";
     case LogicalOperatorType::LOGICAL_EXCEPT: return "EXCEPT";
@@ -217,7 +213,7 @@ QueryNode QueryLowering::lower(LogicalOperator& node) {
       QueryNode sorted = sort(top.orders, std::move(input));
       sorted.limit = top.limit;
       sorted.offset = top.offset;
-      result_->words.push_back("ORDER BY with LIMIT");
+      result_->words.push_back(kTopRows);
       return sorted;
     }
     case LogicalOperatorType::LOGICAL_LIMIT: return limit(node.Cast<duckdb::LogicalLimit>());
@@ -237,7 +233,7 @@ QueryNode QueryLowering::lower(LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_UNION:
     case LogicalOperatorType::LOGICAL_EXCEPT:
     case LogicalOperatorType::LOGICAL_INTERSECT: return set_operation(node.Cast<duckdb::LogicalSetOperation>());
-    default: throw NotLowered(operator_text(node));
+    default: throw NotLowered(operator_text(node) + " does not run in Basalt");
   }
 }
 
@@ -364,13 +360,32 @@ QueryNode QueryLowering::sort(const duckdb::vector<duckdb::BoundOrderByNode>& or
   return sorted;
 }
 
+uint64_t QueryLowering::rows_of(const duckdb::BoundLimitNode& node, uint64_t unset) const {
+  constexpr const char* kUnknown = "LIMIT that is not a constant";
+  switch (node.Type()) {
+    case duckdb::LimitNodeType::UNSET: return unset;
+    case duckdb::LimitNodeType::CONSTANT_VALUE: return node.GetConstantValue();
+    case duckdb::LimitNodeType::EXPRESSION_VALUE: break;
+    default: throw NotLowered(kUnknown);
+  }
+  const Expr rows = lower_expression(
+      node.GetValueExpression(), [](const duckdb::Expression&) -> Expr { throw NotLowered(kUnknown); }, rules_);
+  if (rows.op != ExprOp::kLiteral || rows.literal.null || rows.literal.integer < 0) throw NotLowered(kUnknown);
+  return static_cast<uint64_t>(rows.literal.integer);
+}
+
 QueryNode QueryLowering::limit(duckdb::LogicalLimit& node) {
-  const uint64_t rows = constant_rows(node.limit_val, kAllRows);
-  const uint64_t skipped = constant_rows(node.offset_val, 0);
+  const uint64_t rows = rows_of(node.limit_val, kAllRows);
+  const uint64_t skipped = rows_of(node.offset_val, 0);
   QueryNode limited = node_over(QueryOp::kLimit, lower(*node.children.at(0)));
   limited.limit = rows;
   limited.offset = skipped;
-  result_->words.push_back("LIMIT");
+  std::vector<std::string>& words = result_->words;
+  if (!words.empty() && words.back() == "ORDER BY") {  // DuckDB tells them apart where it knows the number
+    words.back() = kTopRows;
+  } else {
+    words.push_back("LIMIT");
+  }
   return limited;
 }
 

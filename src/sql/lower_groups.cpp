@@ -24,7 +24,7 @@ int64_t grouping_of(const duckdb::unsafe_vector<duckdb::idx_t>& keys, const duck
 
 QueryNode QueryLowering::aggregate(duckdb::LogicalAggregate& node, QueryNode input) {
   const bool several = node.grouping_sets.size() > 1 || !node.grouping_functions.empty();
-  if (several && !whole_plans_) throw NotLowered("GROUPING SETS");
+  if (several) require_whole_plans("GROUPING SETS");
   node.ResolveOperatorTypes();
   QueryNode groups = node_over(QueryOp::kAggregate, std::move(input));
   const QueryNode& from = groups.inputs.front();

@@ -87,13 +87,13 @@ void take_keys(QueryNode& join) {
 
 }  // namespace
 
-void QueryLowering::require_whole_plans(const LogicalOperator& node) const {
-  if (!whole_plans_) throw NotLowered(operator_text(node));
+void QueryLowering::require_whole_plans(const std::string& what) const {
+  if (!whole_plans_) throw NotLowered(what + " runs in Basalt on a GPU or under --strict");
 }
 
 QueryNode QueryLowering::comparison_join(duckdb::LogicalComparisonJoin& join) {
   if (list_of_values(join) != nullptr) return long_list(join);
-  require_whole_plans(join);
+  require_whole_plans(operator_text(join));
   Side first = lower_side(*join.children.at(0));
   Side second = lower_side(*join.children.at(1));
   return join_on(join, std::move(first), std::move(second));
@@ -119,7 +119,7 @@ QueryNode QueryLowering::long_list(duckdb::LogicalComparisonJoin& join) {
 }
 
 QueryNode QueryLowering::delim_join(duckdb::LogicalComparisonJoin& join) {
-  require_whole_plans(join);
+  require_whole_plans(operator_text(join));
   const size_t from = join.delim_flipped ? 1 : 0;
   Side outer = lower_side(*join.children.at(from));
   QueryNode distinct;
@@ -150,7 +150,7 @@ QueryNode QueryLowering::delim_get(duckdb::LogicalDelimGet& get) {
 }
 
 QueryNode QueryLowering::any_join(duckdb::LogicalAnyJoin& join) {
-  require_whole_plans(join);
+  require_whole_plans(operator_text(join));
   const JoinKind kind = kind_of_join(context_, join.join_type);
   Side first = lower_side(*join.children.at(0));
   Side second = lower_side(*join.children.at(1));
@@ -162,7 +162,7 @@ QueryNode QueryLowering::any_join(duckdb::LogicalAnyJoin& join) {
 }
 
 QueryNode QueryLowering::cross_product(LogicalOperator& node) {
-  require_whole_plans(node);
+  require_whole_plans(operator_text(node));
   Side first = lower_side(*node.children.at(0));
   Side second = lower_side(*node.children.at(1));
   add_word("JOIN");

@@ -86,7 +86,7 @@ QueryNode with_numbers_of_equals(QueryNode input) {
 // --- constants
 
 QueryNode QueryLowering::constants(duckdb::LogicalColumnDataGet& get) {
-  require_whole_plans(get);
+  require_whole_plans(operator_text(get));
   const auto table = empty_table(get.chunk_types);
   for (duckdb::DataChunk& chunk : get.collection->Chunks()) append_chunk(*table, chunk);
   for (size_t i = 0; i < get.chunk_types.size(); ++i) bind(get.table_index, i, i);
@@ -94,7 +94,7 @@ QueryNode QueryLowering::constants(duckdb::LogicalColumnDataGet& get) {
 }
 
 QueryNode QueryLowering::constants(duckdb::LogicalDummyScan& scan) {
-  require_whole_plans(scan);
+  require_whole_plans(operator_text(scan));
   const auto table = empty_table({LogicalType::INTEGER});
   append_nulls(table->columns.front(), 1);
   table->rows = 1;
@@ -103,7 +103,7 @@ QueryNode QueryLowering::constants(duckdb::LogicalDummyScan& scan) {
 }
 
 QueryNode QueryLowering::constants(duckdb::LogicalEmptyResult& empty) {
-  require_whole_plans(empty);
+  require_whole_plans(operator_text(empty));
   for (size_t i = 0; i < empty.bindings.size(); ++i) {
     bind(empty.bindings[i].table_index, empty.bindings[i].column_index, i);
   }
@@ -111,7 +111,7 @@ QueryNode QueryLowering::constants(duckdb::LogicalEmptyResult& empty) {
 }
 
 QueryNode QueryLowering::constants(duckdb::LogicalExpressionGet& get) {
-  require_whole_plans(get);
+  require_whole_plans(operator_text(get));
   const auto table = empty_table(get.expr_types);
   duckdb::DataChunk chunk;
   chunk.Initialize(context_, get.expr_types);
@@ -131,7 +131,7 @@ QueryNode QueryLowering::constants(duckdb::LogicalExpressionGet& get) {
 // --- CTEs
 
 QueryNode QueryLowering::cte(duckdb::LogicalMaterializedCTE& node) {
-  require_whole_plans(node);
+  require_whole_plans(operator_text(node));
   ctes_[node.table_index] = std::make_shared<const QueryNode>(lower_apart(*node.children.at(0)));
   return lower(*node.children.at(1));
 }
@@ -147,7 +147,7 @@ QueryNode QueryLowering::cte_reference(duckdb::LogicalCTERef& reference) {
 // --- set operations
 
 QueryNode QueryLowering::set_operation(duckdb::LogicalSetOperation& node) {
-  require_whole_plans(node);
+  require_whole_plans(operator_text(node));
   const bool compares = node.type != LogicalOperatorType::LOGICAL_UNION || !node.setop_all;
   std::vector<QueryNode> inputs;
   for (const auto& child : node.children) {
@@ -202,7 +202,7 @@ QueryNode QueryLowering::distinct(duckdb::LogicalDistinct& node) {
 
 // The first row in the order, for each combination of the targets.
 QueryNode QueryLowering::distinct_on(duckdb::LogicalDistinct& node) {
-  if (!whole_plans_) throw NotLowered("DISTINCT ON");
+  require_whole_plans("DISTINCT ON");
   QueryNode input = lower(*node.children.at(0));
   input = with_columns_of(*node.children[0], std::move(input));
   const std::vector<Field> columns = input.output;

@@ -165,7 +165,7 @@ WindowFunction QueryLowering::window_function(const BoundWindowExpression& windo
 }
 
 QueryNode QueryLowering::window(duckdb::LogicalWindow& node) {
-  require_whole_plans(node);
+  require_whole_plans(operator_text(node));
   QueryNode input = lower(*node.children.at(0));
   WindowColumns columns(*this, input);
   QueryNode out;

@@ -3,6 +3,7 @@
 #include "sql/operator.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +18,7 @@
 #include "duckdb/execution/physical_plan_generator.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/operator/logical_aggregate.hpp"
+#include "duckdb/planner/operator/logical_comparison_join.hpp"
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "exec/device/generate/generate.h"
@@ -25,6 +27,7 @@
 #include "sql/explain_text.h"
 #include "sql/expressions.h"
 #include "sql/lower.h"
+#include "sql/parameters.h"
 #include "sql/scan.h"
 #include "sql/state.h"
 #include "sql/types.h"
@@ -303,26 +306,40 @@ bool is_basalt_scan(const LogicalOperator& node) {
   return node.type == LogicalOperatorType::LOGICAL_GET && is_scan(node.Cast<duckdb::LogicalGet>().function);
 }
 
+bool is_basalt_query(const LogicalOperator& node) { return dynamic_cast<const LogicalBasaltQuery*>(&node) != nullptr; }
+
+// Whether DuckDB scans .basalt files in this plan.
+bool scans_basalt(const LogicalOperator& node) {
+  return is_basalt_scan(node) ||
+         std::ranges::any_of(node.children, [](const auto& child) { return scans_basalt(*child); });
+}
+
+// Whether there are .basalt files below, whoever reads them.
 bool reads_basalt(const LogicalOperator& node) {
-  if (is_basalt_scan(node)) return true;
-  for (const auto& child : node.children) {
-    if (reads_basalt(*child)) return true;
-  }
-  return false;
+  return is_basalt_scan(node) || is_basalt_query(node) ||
+         std::ranges::any_of(node.children, [](const auto& child) { return reads_basalt(*child); });
+}
+
+bool has_equal_keys(const duckdb::LogicalComparisonJoin& join) {
+  return std::ranges::any_of(join.conditions, [](const duckdb::JoinCondition& condition) {
+    return condition.comparison == duckdb::ExpressionType::COMPARE_EQUAL ||
+           condition.comparison == duckdb::ExpressionType::COMPARE_NOT_DISTINCT_FROM;
+  });
 }
 
 // The SQL word of an operator worth naming; nullptr for the rest.
 const char* sql_word(const LogicalOperator& node) {
   switch (node.type) {
     case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
-    case LogicalOperatorType::LOGICAL_ANY_JOIN:
-    case LogicalOperatorType::LOGICAL_ASOF_JOIN:
-    case LogicalOperatorType::LOGICAL_DEPENDENT_JOIN:
     case LogicalOperatorType::LOGICAL_DELIM_JOIN:
-    case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
-    case LogicalOperatorType::LOGICAL_POSITIONAL_JOIN: return "JOIN";
+      return has_equal_keys(node.Cast<duckdb::LogicalComparisonJoin>()) ? "JOIN" : "JOIN without equal keys";
+    case LogicalOperatorType::LOGICAL_ANY_JOIN: return "JOIN without equal keys";
+    case LogicalOperatorType::LOGICAL_ASOF_JOIN: return "ASOF JOIN";
+    case LogicalOperatorType::LOGICAL_POSITIONAL_JOIN: return "POSITIONAL JOIN";
+    case LogicalOperatorType::LOGICAL_DEPENDENT_JOIN:
+    case LogicalOperatorType::LOGICAL_CROSS_PRODUCT: return "JOIN";
     case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
-      return node.Cast<duckdb::LogicalAggregate>().groups.empty() ? nullptr : "GROUP BY";
+      return node.Cast<duckdb::LogicalAggregate>().groups.empty() ? "aggregates without GROUP BY" : "GROUP BY";
     case LogicalOperatorType::LOGICAL_WINDOW: return "WINDOW";
     case LogicalOperatorType::LOGICAL_ORDER_BY: return "ORDER BY";
     case LogicalOperatorType::LOGICAL_TOP_N: return "ORDER BY with LIMIT";
@@ -373,6 +390,7 @@ bool hands_rows_on(const LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_INSERT:
     case LogicalOperatorType::LOGICAL_CREATE_TABLE:
     case LogicalOperatorType::LOGICAL_PREPARE:
+    case LogicalOperatorType::LOGICAL_EXECUTE:
     case LogicalOperatorType::LOGICAL_EXTENSION_OPERATOR: return true;
     default: return false;
   }
@@ -408,6 +426,14 @@ bool compiles_quickly(const Pipeline& stage) {
   return shapes <= kMostShapes;
 }
 
+// What is left to DuckDB without a word, unless something else is left to it as well.
+constexpr const char* kRowsOfScan = "no aggregate: rows come from Basalt's scan";
+constexpr const char* kManyRowsLeave = "DuckDB orders rows of which all leave";
+constexpr const char* kGroupedFaster = "DuckDB is measured faster with these groups on the CPU";
+constexpr const char* kFasterTotals = "on the CPU, DuckDB runs DISTINCT, FILTER and aggregates of strings";
+constexpr const char* kJoinedFaster = "DuckDB joins faster on the CPU";
+constexpr const char* kLongToCompile = "its kernels would be compiled for long";
+
 // Why a query with joins is not the GPU's; empty: it is. Rows that all leave take longer on their way than DuckDB takes
 // to join them; and where nobody asked for the GPU, DuckDB has joined few rows before several kernels are compiled.
 std::string why_joins_stay(const Query& query, Device device) {
@@ -423,28 +449,33 @@ std::string why_joins_stay(const Query& query, Device device) {
   if (!gives_few) return "rows of joins that all leave";
   if (device == Device::kCuda) return {};
   if (rows < kManyJoinRows) return "DuckDB is quick with joins of few rows";
-  return quick ? "" : "its kernels would be compiled for long";
+  return quick ? "" : kLongToCompile;
 }
 
-// Totals run here on any device. Groups do on the GPU where it can, and on the CPU where that is faster; rows where few
-// of them are looked for; and both where nothing else is allowed.
-bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
+// Why a query that could be lowered is left to DuckDB; empty: it is not. Totals run here on any device. Groups do on
+// the GPU where it can, and on the CPU where that is faster; rows where few of them are looked for; and both where
+// nothing else is allowed.
+std::string why_left(const LoweredQuery& lowered, Device device, bool strict) {
+  const auto refused = [](const std::string& reason) { return "the GPU does not run it: " + reason; };
   if (!strict && !is_chain(lowered.query)) {
-    if (device == Device::kCpu) return false;
-    if (const std::string reason = why_joins_stay(lowered.query, device); !reason.empty()) throw NotLowered(reason);
-    const std::string reason = why_not_gpu(lowered.query);
-    if (!reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
-    return true;
+    if (device == Device::kCpu) return kJoinedFaster;
+    std::string reason = why_joins_stay(lowered.query, device);
+    if (!reason.empty()) return reason;
+    reason = why_not_gpu(lowered.query);
+    return reason.empty() ? "" : refused(reason);
   }
   const Pipeline& scan = lowered.scan();
   const bool looks_for_few = gives_few_rows(scan) && (scan.has_filter || !scan.order.empty());
   // The GPU is asked last, since its answer takes a kernel's plan.
-  if (!strict && scan.sink == Sink::kRows && !looks_for_few) return false;
+  if (!strict && scan.sink == Sink::kRows && !looks_for_few) return scan.order.empty() ? kRowsOfScan : kManyRowsLeave;
   const std::string reason = device == Device::kCpu ? "the CPU was asked for" : why_not_gpu(lowered.query);
-  if (device == Device::kCuda && !reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
-  if (strict || lowered.is_totals()) return true;
-  if (!reason.empty()) return groups_run_faster_here(lowered.query);
-  return device == Device::kCuda || compiles_quickly(scan);
+  if (device == Device::kCuda && !reason.empty()) return refused(reason);
+  if (strict || lowered.is_totals()) return {};
+  if (!reason.empty()) {
+    if (groups_run_faster_here(lowered.query)) return {};
+    return scan.keys.empty() ? kFasterTotals : kGroupedFaster;
+  }
+  return device == Device::kCuda || compiles_quickly(scan) ? "" : kLongToCompile;
 }
 
 class PlanHook {
@@ -454,42 +485,55 @@ class PlanHook {
 
   // From the root down: the largest queries that can be lowered and are worth it.
   void visit(duckdb::unique_ptr<LogicalOperator>& node) {
-    if (begins_query(*node) && reads_basalt(*node)) {
-      try {
-        auto lowered = lower_query(context_, *node);
-        if (is_worth_it(*lowered, device_, strict_)) {
-          node = duckdb::make_uniq<LogicalBasaltQuery>(*node, std::move(lowered), device_);
-          return;
-        }
-        note(*node, "on the CPU, DuckDB runs DISTINCT, FILTER and aggregates of strings");
-      } catch (const NotLowered& reason) {
-        if (strict_) throw Error(ErrorCode::kUnsupported, std::string(kStrictPrefix) + reason.what());
-        note(*node, reason.what());
-      }
-    } else if (strict_ && reads_basalt(*node) && !hands_rows_on(*node)) {
-      const char* word = sql_word(*node);
-      throw Error(ErrorCode::kUnsupported, std::string(kStrictPrefix) + (word != nullptr ? word : node->GetName()));
+    const size_t reasons_above = reasons_.size();
+    if (reads_basalt(*node) && !hands_rows_on(*node)) {
+      if (take(node)) return;
+      if (is_basalt_scan(*node)) explain_scan(node->Cast<duckdb::LogicalGet>());
     }
     for (auto& child : node->children) visit(child);
+    reasons_.resize(reasons_above);
   }
 
  private:
-  void note(const LogicalOperator& node, const std::string& reason) {
-    if (node.type != LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY) return;
-    if (!node.Cast<duckdb::LogicalAggregate>().groups.empty()) return;
-    log_->add_in_duckdb("aggregates without GROUP BY (" + reason + ")");
+  // Whether our own operator stands in the node's place now; else it is told why not.
+  bool take(duckdb::unique_ptr<LogicalOperator>& node) {
+    std::string reason;
+    try {
+      if (!begins_query(*node)) throw NotLowered(operator_text(*node) + " does not run in Basalt");
+      auto lowered = lower_query(context_, *node);
+      reason = why_left(*lowered, device_, strict_);
+      if (reason.empty()) {
+        node = duckdb::make_uniq<LogicalBasaltQuery>(*node, std::move(lowered), device_);
+        return true;
+      }
+    } catch (const NotLowered& refusal) {
+      reason = refusal.what();
+    }
+    if (strict_) throw Error(ErrorCode::kUnsupported, kStrictPrefix + reason);
+    const bool says_more = reason != kRowsOfScan && !(is_basalt_scan(*node) && !reasons_.empty());
+    if (!says_more) return false;
+    log_->add_why_duckdb(reason);
+    if (std::ranges::find(reasons_, reason) == reasons_.end()) reasons_.push_back(reason);
+    return false;
+  }
+
+  // For EXPLAIN.
+  void explain_scan(duckdb::LogicalGet& get) const {
+    auto& scan = get.bind_data->Cast<duckdb::MultiFileBindData>().bind_data->Cast<ScanBindData>();
+    scan.why_in_duckdb = fmt::format("{}", fmt::join(reasons_, "; "));
   }
 
   ClientContext& context_;
   Device device_;
   bool strict_;
   std::shared_ptr<StatementLog> log_;
+  std::vector<std::string> reasons_;  // of the operators above and of this one, for each once
 };
 
 }  // namespace
 
 bool would_run(ClientContext& context, const LoweredQuery& lowered) {
-  return is_worth_it(lowered, device_setting(context), flag_setting(context, "basalt_strict"));
+  return why_left(lowered, device_setting(context), flag_setting(context, "basalt_strict")).empty();
 }
 
 void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<LogicalOperator>& plan) {
@@ -499,7 +543,7 @@ void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<Lo
     plan = duckdb::make_uniq<LogicalBasaltQuery>(*plan, log->stands_for, device_setting(context));
     return;
   }
-  if (log->plans_shape || log->leaves_plans) return;
+  if (log->plans_shape || log->leaves_plans || has_parameters(*plan)) return;
   if (!reads_basalt(*plan)) {
     if (log->used()) log->add_note("answered from the files' footers");
     return;
@@ -512,12 +556,12 @@ void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<Lo
     return enabled;
   });
   if (!lowering) log->add_note("lowering is switched off");
-  log->sources.left_in_duckdb = reads_basalt(*plan);
-  log->sources.whole = dynamic_cast<const LogicalBasaltQuery*>(plan.get()) != nullptr;
-  if (!log->sources.left_in_duckdb) return;
+  log->sources.left_in_duckdb = scans_basalt(*plan);
+  log->sources.whole = is_basalt_query(*plan);
   log_words(*plan, *log);
-  if (log->snapshot().in_duckdb.empty()) {
-    log->add_in_duckdb(lowering ? "no aggregate: rows come from Basalt's scan" : "everything above Basalt's scan");
+  const StatementLog::Snapshot told = log->snapshot();
+  if (log->sources.left_in_duckdb && told.in_duckdb.empty() && told.why_duckdb.empty()) {
+    log->add_in_duckdb(lowering ? kRowsOfScan : "everything above Basalt's scan");
   }
 }
 

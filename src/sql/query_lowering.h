@@ -10,7 +10,7 @@
 #include "sql/lower.h"
 
 namespace duckdb {
-class BoundLimitNode;
+struct BoundLimitNode;
 struct BoundOrderByNode;
 class LogicalAggregate;
 class LogicalAnyJoin;
@@ -86,6 +86,7 @@ class QueryLowering {
   QueryNode project(duckdb::LogicalProjection& node);
   QueryNode sort(const duckdb::vector<duckdb::BoundOrderByNode>& orders, QueryNode input);
   QueryNode limit(duckdb::LogicalLimit& node);
+  uint64_t rows_of(const duckdb::BoundLimitNode& node, uint64_t unset) const;
   // Scans of files: lower_scan.cpp
   struct FileColumns;
   QueryNode scan(duckdb::LogicalGet& get);
@@ -119,7 +120,7 @@ class QueryLowering {
   QueryNode joined(JoinKind kind, Side first, Side second);
   void add_condition(QueryNode& join, Expr condition) const;
   void leave_columns(const duckdb::LogicalJoin& join, QueryNode& node);
-  void require_whole_plans(const LogicalOperator& node) const;
+  void require_whole_plans(const std::string& what) const;
 
   // Whole tables: lower_tables.cpp
   QueryNode constants(duckdb::LogicalColumnDataGet& get);

@@ -1,6 +1,9 @@
 // Fetching a statement's rows as tables or as an Arrow stream, and its report.
 #include "sql/result.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdio>
 
 #include "duckdb/common/arrow/result_arrow_wrapper.hpp"
@@ -171,6 +174,14 @@ const QueryReport& QueryResult::report() const {
   report.kept_plan = state.kept_plan;
   report.in_basalt = log.in_basalt;
   report.in_duckdb = log.in_duckdb;
+  if (!log.why_duckdb.empty()) {
+    const std::string reasons = fmt::format("{}", fmt::join(log.why_duckdb, "; "));
+    if (report.in_duckdb.empty()) {
+      report.in_duckdb.push_back(reasons);
+    } else {
+      report.in_duckdb.back() += " (" + reasons + ")";
+    }
+  }
   report.notes = log.notes;
   report.why_cpu = log.why_cpu;
   report.notices = log.notices;
@@ -204,12 +215,6 @@ std::string milliseconds(double value) {
   return text;
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 }  // namespace
 
 std::string QueryReport::summary() const {
@@ -231,7 +236,7 @@ std::string QueryReport::summary() const {
     text += " · " + std::to_string(tiles.total - tiles.skipped) + " of " + std::to_string(tiles.total) + " tiles read";
   }
   if (!in_duckdb.empty()) {
-    text += " · in DuckDB on the CPU: " + joined(in_duckdb);
+    text += fmt::format(" · in DuckDB on the CPU: {}", fmt::join(in_duckdb, ", "));
   } else if (!used_basalt) {
     text += " · in DuckDB on the CPU";
   }

@@ -546,6 +546,13 @@ unique_ptr<duckdb::FunctionData> bind_scan(ClientContext& context, duckdb::Table
   return checked;
 }
 
+duckdb::InsertionOrderPreservingMap<duckdb::string> scan_text(duckdb::TableFunctionToStringInput& input) {
+  duckdb::InsertionOrderPreservingMap<duckdb::string> text;
+  const auto& scan = input.bind_data->Cast<MultiFileBindData>().bind_data->Cast<ScanBindData>();
+  if (!scan.why_in_duckdb.empty()) text["In DuckDB"] = scan.why_in_duckdb;
+  return text;
+}
+
 duckdb::InsertionOrderPreservingMap<duckdb::string> pruning_text(duckdb::TableFunctionDynamicToStringInput& input) {
   auto result = ScanFunction::MultiFileDynamicToString(input);
   const auto& state = input.global_state->Cast<duckdb::MultiFileGlobalState>().global_state->Cast<ScanGlobalState>();
@@ -567,6 +574,7 @@ unique_ptr<duckdb::FunctionData> ScanBindData::Copy() const {
   copy->options = duckdb::make_uniq<ScanOptions>(*options);
   copy->first_file_rows = first_file_rows;
   copy->first_file_parts = first_file_parts;
+  copy->why_in_duckdb = why_in_duckdb;
   copy->expected_share = expected_share;
   copy->opened_list = opened_list;
   copy->opened = opened;
@@ -581,6 +589,7 @@ duckdb::TableFunctionSet scan_functions(const char* name) {
   function.bind = bind_scan;
   function.statistics = scan_statistics;
   function.get_partition_stats = scan_partition_statistics;
+  function.to_string = scan_text;
   function.dynamic_to_string = pruning_text;
   function.pushdown_complex_filter = prepare_filters;
   function.pushdown_expression = takes_filter;

@@ -24,6 +24,7 @@ struct ScanBindData : duckdb::TableFunctionData {
   duckdb::unique_ptr<ScanOptions> options;
   duckdb::idx_t first_file_rows = 0;
   duckdb::idx_t first_file_parts = 1;
+  std::string why_in_duckdb;  // why nothing of ours is above the scan: for EXPLAIN
   double expected_share = 1;  // of the rows, behind filters that the optimizer does not see (expected_shares.h)
   // The files of a list, once they were asked for: the optimizer asks for statistics of every column.
   mutable duckdb::shared_ptr<duckdb::MultiFileList> opened_list;

@@ -278,10 +278,11 @@ QueryResult Session::execute(const std::string& text, const std::vector<Paramete
         values.emplace(parameter.name, duckdb::BoundParameterData(given.CastAs(context, type, true)));
       }
     });
-    auto prepared = state.connection->Prepare(text);
-    if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state.log.get());
-    if (prepared->GetStatementType() != duckdb::StatementType::SELECT_STATEMENT) state.forget_plans();
-    inner->result = state.finish(prepared->PendingQuery(values, true));
+    auto statements = state.connection->ExtractStatements(text);
+    if (statements.size() != 1) throw Error(ErrorCode::kInvalidArgument, "parameters are values of one statement");
+    if (statements[0]->type != duckdb::StatementType::SELECT_STATEMENT) state.forget_plans();
+    // Planned once, with the values in place: filters that know them prune, and all of it can run in Basalt.
+    inner->result = state.finish(state.connection->PendingQuery(std::move(statements[0]), values, true));
   });
   describe_result(*inner);
   return QueryResult(std::move(inner));

@@ -110,6 +110,7 @@ void StatementLog::clear() {
   const std::lock_guard lock(mutex_);
   in_basalt_.clear();
   in_duckdb_.clear();
+  why_duckdb_.clear();
   notes_.clear();
   why_cpu_.clear();
   files_written_ = plain_bytes_written_ = file_bytes_written_ = 0;
@@ -125,12 +126,13 @@ void StatementLog::clear() {
 
 StatementLog::Planned StatementLog::planned() const {
   const std::lock_guard lock(mutex_);
-  return {in_duckdb_, notes_, notices_, used_.load(), sources};
+  return {in_duckdb_, why_duckdb_, notes_, notices_, used_.load(), sources};
 }
 
 void StatementLog::set_planned(const Planned& planned) {
   const std::lock_guard lock(mutex_);
   in_duckdb_ = planned.in_duckdb;
+  why_duckdb_ = planned.why_duckdb;
   notes_ = planned.notes;
   notices_ = planned.notices;
   used_ = planned.used_basalt;
@@ -201,7 +203,8 @@ void StatementLog::add_run(const RunReport& report) {
 
 StatementLog::Snapshot StatementLog::snapshot() const {
   const std::lock_guard lock(mutex_);
-  Snapshot out{in_basalt_, in_duckdb_, notes_, notices_, runs_, why_cpu_, scans_, chunks_scanned_, used_.load()};
+  Snapshot out{in_basalt_, in_duckdb_, why_duckdb_, notes_,          notices_,
+               runs_,      why_cpu_,   scans_,      chunks_scanned_, used_.load()};
   if (files_written_ == 1) out.notes.push_back(last_file_);
   if (files_written_ > 1) {
     out.notes.push_back(fmt::format("{} files: {} → {}", human_count(files_written_), human_bytes(plain_bytes_written_),

@@ -101,6 +101,7 @@ class StatementLog : public duckdb::ClientContextState {
   void clear();
   void add_in_basalt(const std::string& text) { add(in_basalt_, text); }
   void add_in_duckdb(const std::string& text) { add(in_duckdb_, text); }
+  void add_why_duckdb(const std::string& reason) { add(why_duckdb_, reason); }
   void add_note(const std::string& text) { add(notes_, text); }
   void set_why_cpu(const std::string& reason);
   // A file that a COPY wrote.
@@ -114,6 +115,7 @@ class StatementLog : public duckdb::ClientContextState {
   // What planning has told, for runs of the same plan.
   struct Planned {
     std::vector<std::string> in_duckdb;
+    std::vector<std::string> why_duckdb;
     std::vector<std::string> notes;
     Notices notices;
     bool used_basalt = false;
@@ -126,6 +128,7 @@ class StatementLog : public duckdb::ClientContextState {
   struct Snapshot {
     std::vector<std::string> in_basalt;
     std::vector<std::string> in_duckdb;
+    std::vector<std::string> why_duckdb;
     std::vector<std::string> notes;
     Notices notices;
     std::vector<RunReport> runs;
@@ -173,6 +176,7 @@ class StatementLog : public duckdb::ClientContextState {
   mutable std::mutex mutex_;
   std::vector<std::string> in_basalt_;
   std::vector<std::string> in_duckdb_;
+  std::vector<std::string> why_duckdb_;
   std::vector<std::string> notes_;
   std::string why_cpu_;
   uint64_t files_written_ = 0;

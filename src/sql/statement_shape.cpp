@@ -18,6 +18,8 @@ using duckdb::SimplifiedTokenType;
 namespace {
 
 constexpr size_t kMostLiterals = 64;
+// Larger limits are planned in other ways: rows that all leave are DuckDB's.
+constexpr size_t kLimitDigits = 3;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -164,11 +166,21 @@ class ShapeFinder {
   std::vector<Found> literals_behind(size_t token) const {
     if (is(token, "BETWEEN")) return bounds(token + 1);
     if (is(token, "IN") && is(token + 1, "(")) return list(token + 2);
+    if (is(token, "LIMIT") || is(token, "OFFSET")) return count_of_rows(token + 1);
     const bool is_like = is(token, "LIKE") && is_text(token + 1);
     if (!is_like && !compares(tokens_[token])) return {};
     std::vector<Found> found;
     if (auto literal = closed_literal(token + 1)) found.push_back(*std::move(literal));
     return found;
+  }
+
+  std::vector<Found> count_of_rows(size_t first) const {
+    std::optional<Found> count = closed_literal(first);
+    if (!count || count->literal.kind != ShapeLiteral::Kind::kInteger) return {};
+    const std::string& digits = count->literal.text;
+    // None at all is planned in another way, too.
+    if (!is_digit(digits.front()) || digits.front() == '0' || digits.size() > kLimitDigits) return {};
+    return {*std::move(count)};
   }
 
   // A literal that is a whole side of a comparison.

@@ -1,6 +1,6 @@
 // The shape of a statement: its text with parameters for the literals that comparisons, BETWEEN, IN and LIKE have on
-// their right. Texts that differ in such literals only have the same shape, and one plan of the shape serves all of
-// them.
+// their right, and for small numbers of rows behind LIMIT and OFFSET. Texts that differ in such literals only have the
+// same shape, and one plan of the shape serves all of them.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct StatementShape {
 std::vector<size_t> common_equals(const std::vector<size_t>& first, const std::vector<size_t>& second);
 
 // A parameter stands for a literal, the sum of two numbers, or a date and an interval. What is part of anything larger
-// than one side of a comparison stays in the text, as do all other literals: limits, arguments of functions.
+// than one side of a comparison stays in the text, as do all other literals, like arguments of functions.
 StatementShape shape_of(const std::string& text);
 
 }  // namespace basalt::sql

@@ -69,7 +69,9 @@ bool takes_filter(duckdb::ClientContext& context, const duckdb::LogicalGet& get,
   if (!reads_strings_only(get, filter)) return false;
   const std::string reason = why_not(filter);
   if (reason.empty()) return true;
-  StatementLog::of(context)->add_in_duckdb("the filter " + filter.ToString() + " (" + reason + ")");
+  const auto log = StatementLog::of(context);
+  log->add_in_duckdb("the filter " + filter.ToString());
+  log->add_why_duckdb(reason);
   return false;
 }
 

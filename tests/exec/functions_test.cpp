@@ -233,8 +233,14 @@ Expr random_date_function(Random& random, Physical type) {
   switch (below(random, 7)) {
     case 0: return make_expr(ExprOp::kDateTrunc, Physical::kI64, {a, part_expr(random)});
     case 1: return make_expr(ExprOp::kDateDiff, Physical::kI64, {a, column_expr(1, type), part_expr(random)});
-    case 2:
-      return make_expr(ExprOp::kAddInterval, Physical::kI64, {a, number(100), number(1000), number(200000000000)});
+    case 2: {
+      std::vector<Expr> args{a, number(100), number(1000), number(200000000000)};
+      if (below(random, 2) == 0) {
+        const Expr of_year = integer_expr(Physical::kI64, static_cast<int64_t>(exec::DatePart::kDayOfYear));
+        args.push_back(make_expr(ExprOp::kDatePart, Physical::kI64, {column_expr(1, type), of_year}));
+      }
+      return make_expr(ExprOp::kAddInterval, Physical::kI64, std::move(args));
+    }
     case 3: return make_expr(ExprOp::kEpoch, Physical::kF64, {a});
     case 4:
       if (type == Physical::kI64) return make_expr(ExprOp::kMomentToDate, Physical::kI32, {a});

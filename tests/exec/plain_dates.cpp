@@ -139,10 +139,11 @@ int64_t difference(DatePart of, const Moment& a, const Moment& b) {
 }
 
 int64_t with_interval(const Moment& moment, const std::vector<Value>& args) {
-  year_month_day moved = moment.civil() + months(static_cast<int>(args[1].integer));
+  const int64_t times = args.size() > 4 ? static_cast<int64_t>(args[4].integer) : 1;
+  const auto part = [&](size_t arg) { return times * static_cast<int64_t>(args[arg].integer); };
+  year_month_day moved = moment.civil() + months(static_cast<int>(part(1)));
   if (!moved.ok()) moved = moved.year() / moved.month() / std::chrono::last;
-  return sys_days(moved).time_since_epoch().count() * kDay + static_cast<int64_t>(args[2].integer) * kDay +
-         moment.time + static_cast<int64_t>(args[3].integer);
+  return sys_days(moved).time_since_epoch().count() * kDay + part(2) * kDay + moment.time + part(3);
 }
 
 }  // namespace

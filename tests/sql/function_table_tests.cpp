@@ -1,4 +1,5 @@
-// The table of functions says what lowering takes and what the GPU plans, and the page says what the table says.
+// The tables of functions, aggregates and operators say what lowering takes and what the GPU plans, and the page says
+// what the tables say.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -11,6 +12,8 @@
 #include "exec/device/generate/generate.h"
 #include "sql/expressions.h"
 #include "sql/function_table.h"
+#include "sql/lower_aggregate.h"
+#include "sql/operator_table.h"
 #include "sql/support.h"
 
 namespace basalt::testing {
@@ -78,13 +81,70 @@ TEST_F(FunctionTable, OthersAreRefusedByName) {
   }
 }
 
-TEST(FunctionPage, IsPrintedFromTheTable) {
+// Whole statements, of which nothing may be left to DuckDB.
+class WholeStatements : public ::testing::TestWithParam<Device> {
+ protected:
+  WholeStatements() : session_(strict(GetParam())) {
+    Session(session_options(Device::kCpu)).convert(std::string("SELECT ") + kColumns, folder_.file("t.basalt"));
+    session_.execute("CREATE VIEW t AS FROM '" + folder_.file("t.basalt") + "'");
+    session_.execute("CREATE VIEW u AS FROM t WHERE i < 1500");
+  }
+  static SessionOptions strict(Device device) {
+    SessionOptions options = session_options(device);
+    options.strict = true;
+    return options;
+  }
+
+  // Why Basalt does not run it; empty: it did.
+  std::string refusal(const std::string& statement) {
+    try {
+      QueryResult result = session_.execute(statement);
+      result.to_box();
+      const QueryReport& report = result.report();
+      return report.in_duckdb.empty() ? "" : report.summary();
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  ScratchFolder folder_;
+  Session session_;
+};
+
+TEST_P(WholeStatements, RunWhereTheTableOfOperatorsSays) {
+  for (const sql::SqlOperator& one : sql::sql_operators()) {
+    SCOPED_TRACE(one.example);
+    const std::string reason = refusal(one.example);
+    if (one.who == sql::WhoRuns::kDuckDb) {
+      EXPECT_NE(reason.find("as --strict asks: "), std::string::npos) << reason;
+    } else {
+      EXPECT_EQ(reason, "");
+    }
+  }
+}
+
+TEST_P(WholeStatements, HaveEveryAggregateOfTheTable) {
+  for (const sql::SqlAggregate& aggregate : sql::sql_aggregates()) {
+    if (aggregate.example == nullptr) continue;
+    const std::string select = std::string("SELECT ") + aggregate.example + " FROM t WHERE i > 5";
+    EXPECT_EQ(refusal(select), "") << select;
+    EXPECT_EQ(refusal(select + " GROUP BY j"), "") << select;
+  }
+  EXPECT_NE(refusal("SELECT median(i) FROM t").find("the aggregate median"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, WholeStatements, ::testing::ValuesIn(test_devices()),
+                         [](const auto& device) { return device.param == Device::kCuda ? "cuda" : "cpu"; });
+
+TEST(FunctionPage, IsPrintedFromTheTables) {
   std::ifstream file("docs/sql-on-the-gpu.md");
   std::stringstream page;
   page << file.rdbuf();
-  EXPECT_NE(page.str().find(sql::function_page()), std::string::npos)
-      << "docs/sql-on-the-gpu.md must hold what `basalt sql --functions` prints:\n"
-      << sql::function_page();
+  for (const std::string& table : {sql::operator_page(), sql::function_page()}) {
+    EXPECT_NE(page.str().find(table), std::string::npos)
+        << "docs/sql-on-the-gpu.md must hold what `basalt sql --functions` prints:\n"
+        << table;
+  }
 }
 
 }  // namespace

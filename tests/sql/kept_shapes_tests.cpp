@@ -70,7 +70,9 @@ class KeptShapes : public ::testing::TestWithParam<Device> {
 TEST(StatementShape, HasParametersForOneSideOfComparisons) {
   const auto shape = [](const std::string& text) { return sql::shape_of(text).text; };
   EXPECT_EQ(shape("select 1 from t where a = 5 and b<-2.50 or c >= 'it''s' limit 3"),
-            "select 1 from t where a = $1 and b<$2 or c >= $3 limit 3");
+            "select 1 from t where a = $1 and b<$2 or c >= $3 limit $4");
+  EXPECT_EQ(shape("select 1 from t where a > 3 order by a limit 10 offset 5;"),
+            "select 1 from t where a > $1 order by a limit $2 offset $3;");
   EXPECT_EQ(shape("select * from t where d between date '2020-01-01' and cast('2020-02-01' AS date)"),
             "select * from t where d between $1 and $2");
   EXPECT_EQ(shape("select * from t where d < timestamp '2020-01-01 10:00:00' group by d having count(*) > 10"),
@@ -110,7 +112,9 @@ TEST(StatementShape, KnowsWhichLiteralsAreEqual) {
 
 TEST(StatementShape, LeavesLiteralsThatDecideMore) {
   for (const char* text : {
-           "select 1, 'a' from t order by 2 limit 10 offset 5",
+           "select 1, 'a' from t order by 2 limit 0 offset b",
+           "select a from t limit 10 % union select a from t limit 1000 union select a from t limit 5 * 2",
+           "select a from t limit '7' offset 2.0",
            "select * from t where a in (1, b, 3) or a in (null, 2) or a in ((1, 2)) or a in (select 1)",
            "select * from t where b like 'a$%' escape '$' and b like 'a' || 'b' and b ilike 'x'",
            "select * from t where a = 5 + b",
@@ -236,8 +240,8 @@ TEST_P(KeptShapes, DependOnAllOtherLiterals) {
     return "select few, name, count(*) as n" + from() + "where few < " + few + " " + rest;
   };
   for (const std::string rest :
-       {"group by 1, 2 order by 3, 1, 2 limit 2", "group by 1, 2 order by 3, 1, 2 limit 3",
-        "group by 1, 2 order by 2, 1 limit 3 offset 4", "and name ilike 'name 1%' group by 1, 2",
+       {"group by 1, 2 order by 3, 1, 2 limit 2", "group by 1, 2 order by 3, 1, 2 limit 1000",
+        "group by 1, 2 order by 2, 1 limit 3 offset 0", "and name ilike 'name 1%' group by 1, 2",
         "and name ilike 'name 1' group by 1, 2", "and middle in (1, 2) group by 1, 2",
         "and middle in (1, 2, 9) group by 1, 2", "and moment < date '2020-01-01' + interval 40 hour group by 1, 2",
         "and moment < date '2020-01-01' + interval 80 hour group by 1, 2"}) {
@@ -245,6 +249,29 @@ TEST_P(KeptShapes, DependOnAllOtherLiterals) {
     is_kept(text("6", rest));
     is_kept(text("3", rest));
   }
+}
+
+TEST_P(KeptShapes, ServeNumbersOfRows) {
+  const auto rows = [&](const std::string& few, const std::string& count) {
+    return "select id, name, price" + from() + "where few = " + few + " order by price desc, id limit " + count;
+  };
+  EXPECT_FALSE(is_kept(rows("1", "10")));
+  EXPECT_TRUE(is_kept(rows("1", "3")));
+  EXPECT_TRUE(is_kept(rows("5", "999")));
+  EXPECT_FALSE(is_kept(rows("5", "0"))) << "nothing is read then";
+  EXPECT_FALSE(is_kept(rows("5", "5000"))) << "DuckDB may be faster";
+  const auto groups = [&](const std::string& count, const std::string& skipped) {
+    return "select name, sum(large) as total" + from() + "where few < 4 group by name having count(*) > 2 " +
+           "order by total, name limit " + count + " offset " + skipped;
+  };
+  EXPECT_FALSE(is_kept(groups("4", "3")));
+  EXPECT_TRUE(is_kept(groups("9", "1")));
+  EXPECT_TRUE(is_kept(groups("100", "50")));
+  const auto any = [&](const std::string& count) {
+    return "select few" + from() + "where few = 3 and middle = 10 limit " + count;
+  };
+  EXPECT_FALSE(is_kept(any("2")));
+  EXPECT_TRUE(is_kept(any("5")));
 }
 
 TEST_P(KeptShapes, ServeListsPatternsAndSums) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "sql/random_seeds.h"
 #include "sql/support.h"
 
 namespace basalt::testing {
@@ -113,8 +114,25 @@ class Generator {
     }
   }
 
+  std::string interval() {
+    switch (pick(8)) {
+      case 0: return "to_years(i8)";
+      case 1: return "to_quarters(i8)";
+      case 2: return "to_months(i16)";
+      case 3: return "to_weeks(i16)";
+      case 4: return "to_hours(i32)";
+      case 5: return "to_seconds(f64 / 7)";
+      case 6: return "INTERVAL (i16) MINUTE";
+      default: return "i16 * INTERVAL '2 days 3 hours'";
+    }
+  }
+
   std::string date_value() {
-    switch (pick(5)) {
+    switch (pick(9)) {
+      case 5: return "(" + date() + (pick(2) == 0 ? " + " : " - ") + interval() + ")";
+      case 6: return "TRY_CAST(day + i32 AS TIMESTAMP)";
+      case 7: return "TRY_CAST(" + date() + " AS " + (pick(2) == 0 ? "DATE)" : "TIMESTAMP)");
+      case 8: return "(ts::TIMESTAMPTZ + INTERVAL '" + std::to_string(pick(30)) + " months 3 days 5 hours')";
       case 0: return "date_trunc('" + date_part() + "', " + date() + ")";
       case 1:
         return "(" + date() + " + INTERVAL '" + std::to_string(pick(20)) + " months " + std::to_string(pick(90)) +
@@ -237,10 +255,10 @@ TEST_P(RandomAggregates, EqualDuckDB) {
   session.convert(table, folder.file("t.basalt"), write);
   rows_of(session, "CREATE VIEW t AS FROM " + quote_literal(folder.file("t.basalt")));
   int lowered = 0;
-  // On the GPU each takes about a second to compile.
-  const int statements = kQuick || std::get<0>(GetParam()) == Device::kCuda ? 60 : 250;
-  for (int seed = 0; seed < statements; ++seed) {
-    const std::string query = Generator(static_cast<uint32_t>(seed) * 2 + (nulls ? 1 : 0)).statement();
+  const int statements = statements_of(device, 250);
+  const uint32_t end = first_seed() + static_cast<uint32_t>(statements);
+  for (uint32_t seed = first_seed(); seed < end; ++seed) {
+    const std::string query = Generator(seed * 2 + (nulls ? 1 : 0)).statement();
     SCOPED_TRACE(query);
     rows_of(session, "SET basalt_lowering = true");
     const Outcome ours = run(session, query);

@@ -43,18 +43,41 @@ class Generator {
  private:
   int pick(int bound) { return static_cast<int>(random_() % static_cast<uint32_t>(bound)); }
   std::string key() {
-    switch (pick(12)) {
-      case 0: return "few + some";
-      case 1: return "many * 2";
-      case 2: return "few = 3";
-      case 3: return "length(word)";
-      case 4: return "substring(text, 38, 2)";
-      default: return kKeys[pick(std::size(kKeys))];
-    }
+    static constexpr const char* kExpressions[] = {"few + some",
+                                                   "many * 2",
+                                                   "few = 3",
+                                                   "length(word)",
+                                                   "substring(text, 38, 2)",
+                                                   "odd * -1",
+                                                   "odd / few",
+                                                   "abs(odd)",
+                                                   "greatest(odd, f64)",
+                                                   "round(many, -3)",
+                                                   "round(wide, -17)",
+                                                   "some // 7",
+                                                   "wide % 1000",
+                                                   "d15 % d9",
+                                                   "d9 // 7",
+                                                   "f64 // 3.5",
+                                                   "year(day) + few",
+                                                   "date_trunc('week', ts)",
+                                                   "day + to_months(few)",
+                                                   "ts - to_hours(some)",
+                                                   "some * INTERVAL '1 day 2 minutes' + ts",
+                                                   "TRY_CAST(ts AS DATE)",
+                                                   "TRY_CAST(many AS SMALLINT)",
+                                                   "CAST(f64 AS DECIMAL(9,1))",
+                                                   "coalesce(colour, word)",
+                                                   "upper(colour) || few",
+                                                   "CASE WHEN few > 3 THEN colour ELSE word END",
+                                                   "nullif(colour, 'red')",
+                                                   "left(text, 20) || right(word, 1)",
+                                                   "replace(word, '1', '')"};
+    return pick(3) == 0 ? kExpressions[pick(std::size(kExpressions))] : kKeys[pick(std::size(kKeys))];
   }
   std::string number() { return kNumbers[pick(std::size(kNumbers))]; }
 
-  std::string where() {
+  std::string filter() {
     static constexpr const char* kFilters[] = {"some < 100",
                                                "few IN (1, 3, 5)",
                                                "d9 BETWEEN 10 AND 60",
@@ -69,10 +92,21 @@ class Generator {
                                                "NOT flag AND few < 4",
                                                "text LIKE '%99'",
                                                "colour IN ('blue', '')",
-                                               "wide > 0"};
+                                               "wide > 0",
+                                               "odd = 0",
+                                               "odd > 4",
+                                               "odd IS NOT DISTINCT FROM 'NaN'::DOUBLE",
+                                               "NOT (odd < 2 OR f32 > 30)",
+                                               "ts + to_days(few) < TIMESTAMP '2023-01-04 10:00:00'",
+                                               "word NOT LIKE '%_5%' AND length(text) % 2 = 0",
+                                               "coalesce(few, some) IN (1, 2, NULL)",
+                                               "CASE WHEN flag THEN d9 ELSE d15 END > 50"};
+    return kFilters[pick(std::size(kFilters))];
+  }
+  std::string where() {
     if (pick(3) == 0) return "";
-    std::string text = " WHERE " + std::string(kFilters[pick(std::size(kFilters))]);
-    if (pick(4) == 0) text += " AND " + std::string(kFilters[pick(std::size(kFilters))]);
+    std::string text = " WHERE " + filter();
+    if (pick(4) == 0) text += (pick(3) == 0 ? " OR " : " AND ") + filter();
     return text;
   }
 
@@ -94,8 +128,19 @@ class Generator {
       case 12: text = "max(many + some)"; break;
       default: text = "sum(" + number() + ")"; break;
     }
-    if (pick(8) == 0) text += " FILTER (some % 1 = 0 AND few > 2)";
+    if (pick(6) == 0) text += " FILTER (" + filter() + ")";
     return text;
+  }
+
+  std::string having() {
+    const std::string number_of_rows = std::to_string(pick(30));
+    switch (pick(5)) {
+      case 0: return "max(some) - min(some) > " + number_of_rows;
+      case 1: return "count(DISTINCT colour) = 2 OR count(*) < " + number_of_rows;
+      case 2: return "sum(d9) FILTER (WHERE flag) > " + number_of_rows;
+      case 3: return "min(colour) < 'green' AND NOT bool_and(flag)";
+      default: return "count(*) > " + number_of_rows;
+    }
   }
 
   Statement groups() {
@@ -111,7 +156,7 @@ class Generator {
     for (int i = 0; i < aggregates; ++i) list += (list.empty() ? "" : ", ") + aggregate() + " AS a" + std::to_string(i);
     out.text = "SELECT " + list + " FROM t" + where();
     if (keys > 0) out.text += " GROUP BY " + by;
-    if (keys > 0 && pick(5) == 0) out.text += " HAVING count(*) > " + std::to_string(pick(30));
+    if (keys > 0 && pick(4) == 0) out.text += " HAVING " + having();
     add_order(out, keys + aggregates);
     return out;
   }

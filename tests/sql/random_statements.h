@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "sql/random_seeds.h"
 #include "sql/support.h"
 
 namespace basalt::testing {
@@ -116,18 +117,6 @@ inline void expect_equal(const std::vector<Comparable>& ours, const std::vector<
           << "row " << i << ": " << ours[i].floats[f] << " and " << theirs[i].floats[f];
     }
   }
-}
-
-inline int statements_of(Device device) {
-  const char* wanted = std::getenv("BASALT_RANDOM_STATEMENTS");
-  if (wanted != nullptr) return std::atoi(wanted);
-  // On the GPU each takes about a second to compile.
-  return kQuick || device == Device::kCuda ? 60 : 500;
-}
-
-inline uint32_t first_seed() {
-  const char* wanted = std::getenv("BASALT_RANDOM_SEED");
-  return wanted == nullptr ? 0 : static_cast<uint32_t>(std::atoi(wanted));
 }
 
 // Gives what Basalt's engine gave.

@@ -60,7 +60,7 @@ enum class ExprOp : uint8_t {
   kEpoch,           // seconds of a date or moment → kF64; NULL if it is infinite
   kDateTrunc,       // the moment at which the part args[1] that args[0] lies in begins
   kDateDiff,        // boundaries of the part args[2] between two dates or two moments → kI64
-  kAddInterval,     // to a date or moment the months args[1], days args[2] and microseconds args[3]: literals of kI64
+  kAddInterval,     // months args[1], days args[2], microseconds args[3], all literals; args[4] times, if it is there
   kAddDays,         // to a date, days of kI64
   kDateToMoment,    // times `factor`, the units of a day
   kMomentToDate,    // rounds down

@@ -60,7 +60,7 @@ struct QueryReport {
   Device ran_on = Device::kCpu;
   std::string device_name;             // "NVIDIA H200", "8 threads": of Basalt's operators, empty if there were none
   std::vector<std::string> in_basalt;  // "count, sum over lineitem.basalt"
-  std::vector<std::string> in_duckdb;  // "GROUP BY: runs in DuckDB over Basalt's scan"
+  std::vector<std::string> in_duckdb;  // "ORDER BY", "GROUP BY (the function bit_count)"
   std::vector<std::string> notes;      // "answered from the files' footers"
   std::string why_cpu;                 // "no NVIDIA driver was found": where a run that may take the GPU did not
   Notices notices;                     // "column c: an enum becomes varchar"

@@ -133,6 +133,8 @@ inline Sample bit_functions() {
   max(call(ExprOp::kLastDay, Physical::kI32, {day}));
   max(call(ExprOp::kMakeDate, Physical::kI32, {large, number(2), number(3)}));
   max(call(ExprOp::kMomentToTime, Physical::kI64, {moment}));
+  max(call(ExprOp::kAddInterval, Physical::kI64,
+           {moment, number(0), number(1), number(0), cast(ExprOp::kCast, Physical::kI64, small)}));
   max(call(ExprOp::kAddTime, Physical::kI64, {day, call(ExprOp::kMomentToTime, Physical::kI64, {moment})}));
   return sample;
 }

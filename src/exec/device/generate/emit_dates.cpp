@@ -29,7 +29,8 @@ std::string date_functor(const Expr& expr) {
     case ExprOp::kAddTime: return "TimeAdded{}";
     case ExprOp::kMomentToTime: return "MomentToTime{}";
     case ExprOp::kAddInterval:
-      return "IntervalAdded{" + number(1) + ", " + number(2) + ", " + number(3) + ", " + of_days + "}";
+      return std::string(expr.args.size() == 4 ? "IntervalAdded{" : "IntervalsAdded{") + number(1) + ", " + number(2) +
+             ", " + number(3) + ", " + of_days + "}";
     case ExprOp::kAddDays: return "DaysAdded{}";
     case ExprOp::kDateToMoment: return "DateToMoment{" + constant_text(expr.factor) + "}";
     case ExprOp::kMomentToDate: return "MomentToDate{}";
@@ -38,20 +39,23 @@ std::string date_functor(const Expr& expr) {
   }
 }
 
-// Arguments that differ from row to row.
-size_t rows_in(ExprOp op) {
-  switch (op) {
-    case ExprOp::kMakeDate: return 3;
+// Arguments that differ from row to row; the others are literals.
+std::vector<size_t> args_of_rows(const Expr& expr) {
+  switch (expr.op) {
+    case ExprOp::kMakeDate: return {0, 1, 2};
     case ExprOp::kDateDiff:
     case ExprOp::kDateSub:
     case ExprOp::kAddTime:
-    case ExprOp::kAddDays: return 2;
-    default: return 1;
+    case ExprOp::kAddDays: return {0, 1};
+    case ExprOp::kAddInterval:
+      if (expr.args.size() > 4) return {0, 4};
+      [[fallthrough]];
+    default: return {0};
   }
 }
 
 // Whether something infinite becomes NULL.
-bool drops_infinite(const Step& step, size_t args) {
+bool drops_infinite(const Step& step, const std::vector<size_t>& args) {
   const ExprOp op = step.expr->op;
   if (op != ExprOp::kDatePart && op != ExprOp::kEpoch && op != ExprOp::kDateDiff && op != ExprOp::kDateSub &&
       op != ExprOp::kLastDay) {
@@ -59,7 +63,7 @@ bool drops_infinite(const Step& step, size_t args) {
   }
   const bool of_days = step.expr->args[0].type == Physical::kI32;
   const int128_t infinite = of_days ? exec::kInfiniteDate : exec::kInfiniteMoment;
-  for (size_t i = 0; i < args; ++i) {
+  for (const size_t i : args) {
     if (step.args[i].range.low <= -infinite || step.args[i].range.high >= infinite) return true;
   }
   return false;
@@ -68,10 +72,10 @@ bool drops_infinite(const Step& step, size_t args) {
 }  // namespace
 
 Emitted RowEmitter::date_function(const Step& step) {
-  const size_t args = rows_in(step.expr->op);
+  const std::vector<size_t> args = args_of_rows(*step.expr);
   std::vector<std::string> texts;
   std::string valid;
-  for (size_t i = 0; i < args; ++i) {
+  for (const size_t i : args) {
     const Emitted arg = value(step.args[i]);
     texts.push_back(in_lane(arg, Lane::kI64));
     valid = i == 0 ? arg.valid : both_valid(valid, arg.valid);
