@@ -192,7 +192,7 @@ TEST(Chooser, EntropyCodesAreForDiskOnly) {
 }
 
 // Codes of a dictionary are looked up, which takes a kernel longer than to read more bits; copying these would take
-// longer still. Entropy pays for a copy from a bit and a half on.
+// longer still. Entropy pays for a copy from five bits on, over a slow link sooner.
 TEST(Chooser, TreesSuitWhatTheFileIsFor) {
   std::mt19937_64 random(5);
   std::vector<int64_t> few(200000);
@@ -204,10 +204,16 @@ TEST(Chooser, TreesSuitWhatTheFileIsFor) {
 
   const std::vector<int64_t> skewed = skewed_numbers(1);
   EXPECT_EQ(to_string(choose_tree(values_of(skewed), Effort::kBalanced, Purpose::kResident)), "packed");
-  EXPECT_EQ(to_string(choose_tree(values_of(skewed), Effort::kBalanced, Purpose::kTransfer)), "ans");
+  EXPECT_EQ(to_string(choose_tree(values_of(skewed), Effort::kBalanced, Purpose::kTransfer)), "packed");
+  EXPECT_EQ(to_string(choose_tree(values_of(skewed), Effort::kBalanced, Purpose::kTransfer, 12)), "ans");
+  EXPECT_EQ(to_string(choose_tree(values_of(skewed), Effort::kBalanced, Purpose::kTransfer, 450)), "packed");
+  // Two bits of entropy in eight of width.
+  std::vector<int64_t> wide = skewed;
+  for (size_t i = 0; i < wide.size(); i += 700) wide[i] = 255;
+  EXPECT_EQ(to_string(choose_tree(values_of(wide), Effort::kBalanced, Purpose::kTransfer)), "ans");
   std::vector<int64_t> alike(200000);
   for (int64_t& number : alike) number = static_cast<int64_t>(random() % 37);
-  EXPECT_EQ(to_string(choose_tree(values_of(alike), Effort::kBalanced, Purpose::kTransfer)), "packed");
+  EXPECT_EQ(to_string(choose_tree(values_of(alike), Effort::kBalanced, Purpose::kTransfer, 12)), "packed");
 }
 
 // Values with NULLs keep them whatever the file is for.
@@ -217,7 +223,7 @@ TEST(Chooser, TreesForAGpuHoldNulls) {
   for (const Purpose purpose : {Purpose::kResident, Purpose::kTransfer}) {
     Values values = values_of(numbers);
     values.validity = validity.data();
-    const Tree tree = choose_tree(values, Effort::kBalanced, purpose);
+    const Tree tree = choose_tree(values, Effort::kBalanced, purpose, 12);
     EXPECT_EQ(tree.codec, "validity");
     EXPECT_EQ(tree.children.back().codec, purpose == Purpose::kTransfer ? "ans" : "packed");
     EXPECT_NO_THROW(encode_tree(values, tree));

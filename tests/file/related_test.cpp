@@ -91,6 +91,49 @@ TEST(Related, RelationsAreFound) {
   EXPECT_THAT(file.summary.columns[4].trees.at(0), HasSubstr("@quantity"));
 }
 
+// Bills: lines of an order, which is a run of rows, and totals of two amounts.
+int64_t bill(uint64_t i) { return static_cast<int64_t>(i / 5 + scramble(i / 5) % 3); }
+int64_t line(uint64_t i) { return i > 0 && bill(i) == bill(i - 1) ? line(i - 1) + 1 : 0; }
+int64_t net(uint64_t i) { return noise(i + 5 * kRows, 1 << 20) * 3; }
+int64_t tax(uint64_t i) { return noise(i + 6 * kRows, 1 << 17); }
+std::vector<NamedColumn> bills() {
+  return {integers("bill", type_of(TypeKind::kInt64), kRows, bill),
+          integers("line", type_of(TypeKind::kInt16), kRows, [](uint64_t i) { return line(i) + 1; }),
+          integers("net", kMoney, kRows, net),
+          integers("tax", kMoney, kRows, tax),
+          integers("total", kMoney, kRows, [](uint64_t i) { return net(i) + tax(i) + 500; }),
+          integers("random", type_of(TypeKind::kInt32), kRows, [](uint64_t i) { return noise(i + 7 * kRows, 7); })};
+}
+
+TEST(Related, SumsOfTwoAndPlacesInRunsAreFound) {
+  const Written file(bills(), for_disk());
+  EXPECT_THAT(file.encoding("line"), HasSubstr("place(@bill)"));
+  EXPECT_THAT(file.encoding("total"), HasSubstr("sum(@net, @tax)"));
+  EXPECT_LT(file.own_bytes("line"), 1500u);
+  EXPECT_LT(file.own_bytes("total"), 1500u);
+  for (const char* apart : {"bill", "net", "tax", "random"}) EXPECT_EQ(file.column(apart).shared_bytes, 0u) << apart;
+  // All but a few rows.
+  std::vector<NamedColumn> columns = bills();
+  columns[1] =
+      integers("line", type_of(TypeKind::kInt16), kRows, [](uint64_t i) { return i % 2100 == 7 ? 99 : line(i) + 1; });
+  columns[4] = integers("total", kMoney, kRows, [](uint64_t i) { return i % 2100 == 9 ? 3 : net(i) + tax(i); });
+  const Written nearly(columns, for_disk());
+  EXPECT_THAT(nearly.encoding("line"), HasSubstr("place(@bill)"));
+  EXPECT_THAT(nearly.encoding("total"), HasSubstr("sum(@net, @tax)"));
+  const Written plain(columns, chunks_of(2 * 8192, 2));
+  EXPECT_LT(nearly.own_bytes("line") * 3, plain.own_bytes("line"));
+  EXPECT_LT(nearly.own_bytes("total") * 3, plain.own_bytes("total"));
+}
+
+// Runs and amounts that have nothing to do with each other.
+TEST(Related, SumsAndPlacesThatAreNoneAreNot) {
+  std::vector<NamedColumn> columns = bills();
+  columns[1] = integers("line", type_of(TypeKind::kInt16), kRows, [](uint64_t i) { return noise(i, 5); });
+  columns[4] = integers("total", kMoney, kRows, [](uint64_t i) { return noise(i + 8 * kRows, 1 << 22); });
+  const Written file(columns, for_disk());
+  for (const NamedColumn& column : columns) EXPECT_EQ(file.column(column.field.name).shared_bytes, 0u);
+}
+
 // The entries of a function lie behind the chunks, and every chunk names them; one with other sources goes its own way.
 TEST(Related, ChunksShareTheEntriesOfAFunction) {
   const auto key = [](uint64_t i) { return i < 4 * 8192 ? part(i) : part(i) * 50; };
