@@ -1,4 +1,5 @@
 // The places of a source's rows; where a chunk begins inside a run, the values say how far.
+#include <algorithm>
 #include <cstring>
 
 #include "basalt/core/error.h"
@@ -77,6 +78,7 @@ DeviceReader PlaceCodec::device_reader(const NodeView& node) const {
   DeviceReader reader = device_reader_named("Place", node, {source});
   reader.scratch_bytes = place::scratch_bytes(source.scratch_bytes);
   reader.long_code = true;
+  reader.most_instructions = std::max(reader.most_instructions, 2500u);  // of a source that is runs of sums
   return reader;
 }
 
