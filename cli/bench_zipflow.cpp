@@ -224,7 +224,7 @@ std::string bench_encoding(ZipflowBench& bench, const ZipflowColumns& columns) {
                    {"chosen tree", kLeft},
                    {"choosing GB/s", kRight},
                    {"CPU GB/s", kRight},
-                   {"GPU GB/s, by the host", kRight}});
+                   {"GPU GB/s with copies", kRight}});
   for (const gen::ZipflowColumn& column : columns) {
     const std::vector<Values> chunks = chunks_of(column);
     if (chunks.empty()) continue;
