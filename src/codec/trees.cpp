@@ -48,6 +48,13 @@ Tree* residual_of(Tree& tree) {
   return nullptr;
 }
 
+Tree without_residual(const Tree& tree) {
+  if (tree.codec == "sum") return tree.children[sum::kSource];
+  Tree out = tree;
+  for (Tree& child : out.children) child = without_residual(child);
+  return out;
+}
+
 Values plain_residual_of(const Node& node) {
   const Node* at = &node;
   while (at->codec->name() != "sum") at = &at->children.at(0);

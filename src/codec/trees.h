@@ -29,6 +29,7 @@ Tree sum_tree(Tree one, Tree other);
 Tree place_tree(Tree source);
 Tree dictionary_tree(Tree codes, Physical type);  // of values of this type
 Tree* residual_of(Tree& tree);                    // the tree of what sources miss; nullptr: they miss nothing
+Tree without_residual(const Tree& tree);          // for values of which sources miss nothing
 Values plain_residual_of(const Node& node);       // of an array whose residual is plain
 // With names where an array stands for a column, and with the trees of the columns that are named.
 Tree named_tree_of(const NodeView& node, const std::vector<SourceColumn>& sources);

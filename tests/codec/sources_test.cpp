@@ -158,9 +158,11 @@ TEST(Sources, PlacesInRuns) {
   const Array lines = array_of(Physical::kU8, line);
   const Node places = sources.encode(lines, "place(@order)");
   expect_rows(places, lines);
-  EXPECT_EQ(own_bytes(places), 4 * tile_count(kRows) + 4);  // and which column that is
+  EXPECT_EQ(own_bytes(places), 4 * tile_count(kRows) + 12);  // the base, and which column that is
   const Array counted = array_of(Physical::kI32, [&](uint64_t i) { return i % 4001 == 5 ? -1 : line(i) + 1; });
   EXPECT_THROW(sources.encode(counted, "place(@order)"), Error);
+  const Array from_five = array_of(Physical::kI64, [&](uint64_t i) { return line(i) - 5; });
+  expect_rows(sources.encode(from_five, "place(@order)"), from_five);
   const Node node = sources.encode(counted, "sum(rle(packed, packed), place(@order))");
   expect_rows(node, counted);
   EXPECT_LT(own_bytes(node), 3000u);

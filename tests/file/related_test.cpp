@@ -141,6 +141,20 @@ TEST(Related, SumsOfTwoAndPlacesInRunsAreFound) {
   EXPECT_LT(nearly.own_bytes("total") * 3, plain.own_bytes("total"));
 }
 
+// A tree has eight levels at most, and a source may need six: then there is none for what would be missed, which is
+// nothing.
+TEST(Related, DeepSourcesLeaveNoRoomForAResidual) {
+  WriteOptions options = for_disk();
+  options.chunk_rows = 4 * 8192;
+  options.encodings["bill"] = parse_tree("rle(stride(rle(stride(dict(l3, plain)), delta(ans))), delta(ans))");
+  EXPECT_EQ(Written(bills(), options).encoding("line"), "place(@bill)");
+  std::vector<NamedColumn> columns = bills();
+  columns[1] = integers("line", type_of(TypeKind::kInt16), kRows, [](uint64_t i) { return i == 7 ? 99 : line(i) + 1; });
+  const Written file(columns, options);
+  EXPECT_EQ(file.column("line").chunks.at(0).shared_bytes, 0u);
+  EXPECT_GT(file.column("line").chunks.at(1).shared_bytes, 0u);
+}
+
 // Runs and amounts that have nothing to do with each other.
 TEST(Related, SumsAndPlacesThatAreNoneAreNot) {
   std::vector<NamedColumn> columns = bills();

@@ -500,6 +500,8 @@ def decode_product(node, physical):
 
 
 def decode_place(node, physical):
+    base, = struct.unpack("<Q", node.params)
+    require(base < 2 ** (8 * PHYSICAL[physical][0]), "place: a base wider than its values")
     checkpoints = load_fixed(node.streams[0], "u32", tiles_of(node.count))
     source = decode(node.children[0], "i64")
     places = np.zeros(node.count, "<u8")
@@ -508,7 +510,7 @@ def decode_place(node, physical):
             places[i] = checkpoints[i // TILE_ROWS]
         elif source[i] == source[i - 1]:
             places[i] = (int(places[i - 1]) + 1) % 2 ** 32
-    return low_bits(places, physical)
+    return low_bits(places + np.uint64(base), physical)
 
 
 def decode_column(node, physical):

@@ -21,15 +21,23 @@ std::vector<ChildSlot> PlaceCodec::children(Physical) const { return {{"source",
 
 namespace {
 
-// The first row's place is no other row's business: it is what the value is above that of the next run's first row. 0
-// if there is one run only, or that is no place.
+// Where counting begins, and the place of the first row, whose run may have begun before the chunk.
+struct Start {
+  uint64_t base;
+  uint32_t first_place;
+};
+
+// The next run's first row has the base. With one run only, the first row has it.
 template <typename T>
-uint32_t first_place(const T* values, const int64_t* source, uint64_t count) {
+Start start_of(const T* values, const int64_t* source, uint64_t count) {
+  if (count == 0) return {0, 0};
   uint64_t next = 1;
   while (next < count && source[next] == source[0]) ++next;
-  if (next >= count) return 0;
+  if (next >= count) next = 0;
   const uint64_t above = static_cast<uint64_t>(values[0]) - static_cast<uint64_t>(values[next]);
-  return above <= UINT32_MAX - count ? static_cast<uint32_t>(above) : 0;
+  const bool is_place = above <= UINT32_MAX - count;
+  return {static_cast<uint64_t>(static_cast<std::make_unsigned_t<T>>(values[next])),
+          is_place ? static_cast<uint32_t>(above) : 0};
 }
 
 Buffer checkpoints_of(const int64_t* source, uint64_t count, uint32_t first) {
@@ -58,8 +66,10 @@ Node PlaceCodec::encode(const Values& values, const Tree& tree, Aims aims) const
   dispatch_typed(values.type, [&](auto tag) {
     using T = decltype(tag);
     if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
-      const uint32_t first = first_place(values.as<T>(), source.as<int64_t>(), values.count);
-      node.streams.push_back(checkpoints_of(source.as<int64_t>(), values.count, first));
+      const Start start = start_of(values.as<T>(), source.as<int64_t>(), values.count);
+      node.params.resize(place::kParameterBytes);
+      std::memcpy(node.params.data(), &start.base, sizeof(start.base));
+      node.streams.push_back(checkpoints_of(source.as<int64_t>(), values.count, start.first_place));
     }
   });
   if (!values.may_miss) {

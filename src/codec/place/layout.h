@@ -14,6 +14,7 @@ constexpr uint32_t kCheckpoints = 0;
 constexpr uint32_t kStreams = 1;
 
 constexpr uint32_t kSource = 0;
+constexpr uint32_t kParameterBytes = 8;
 
 // Shared memory of the tile reader, per warp: for every 32 rows, which of them begin a run, and where the run begins
 // that the first of them may be in; then what the source's reader takes.

@@ -13,7 +13,8 @@ template <typename T, typename Source>
 class Place : public OneForm<Place<T, Source>, T> {
  public:
   using value_type = T;
-  static constexpr uint32_t kSourceWord = 1 + place::kStreams;
+  static constexpr uint32_t kBaseWord = 1 + place::kStreams;
+  static constexpr uint32_t kSourceWord = kBaseWord + place::kParameterBytes / 8;
   static constexpr uint32_t kDescriptorWords = kSourceWord + Source::kDescriptorWords;
   static constexpr uint32_t kScratchBytes = place::scratch_bytes(Source::kScratchBytes);
   static constexpr bool kPointAccess = false;
@@ -22,7 +23,7 @@ class Place : public OneForm<Place<T, Source>, T> {
   bool bad = false;
 
   __device__ __forceinline__ void bind(const uint64_t* descriptor) {
-    checkpoints_ = stream<uint32_t>(descriptor, 1 + place::kCheckpoints);
+    bind_own(descriptor);
     source_.bind(descriptor + kSourceWord);
   }
   __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
@@ -31,7 +32,7 @@ class Place : public OneForm<Place<T, Source>, T> {
     find_starts(checkpoint, scratch);
   }
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
-    checkpoints_ = stream<uint32_t>(descriptor, 1 + place::kCheckpoints);
+    bind_own(descriptor);
     const uint32_t checkpoint = load(checkpoints_ + tile);
     source_.open(descriptor + kSourceWord, tile, behind_starts(scratch));
     find_starts(checkpoint, scratch);
@@ -41,7 +42,7 @@ class Place : public OneForm<Place<T, Source>, T> {
     const uint32_t lane = lane_id();
     const uint32_t up_to_own = starts_[k] & (~0u >> (kLanes - 1 - lane));
     const uint32_t first = up_to_own != 0 ? k * kLanes + highest_bit(up_to_own) : starts_[kRowsPerLane + k];
-    return static_cast<T>(k * kLanes + lane - first);
+    return static_cast<T>(base_ + static_cast<uint32_t>(k * kLanes + lane - first));
   }
 
   __device__ __forceinline__ T row(uint32_t i) {
@@ -49,10 +50,14 @@ class Place : public OneForm<Place<T, Source>, T> {
     uint32_t j = i;
     while (j > first && source_.row(j) == source_.row(j - 1)) --j;
     bad = bad || source_.bad;
-    return static_cast<T>(i - j + (j == first ? load(checkpoints_ + i / kTileRows) : 0));
+    return static_cast<T>(base_ + static_cast<uint32_t>(i - j + (j == first ? load(checkpoints_ + i / kTileRows) : 0)));
   }
 
  private:
+  __device__ __forceinline__ void bind_own(const uint64_t* descriptor) {
+    checkpoints_ = stream<uint32_t>(descriptor, 1 + place::kCheckpoints);
+    base_ = static_cast<T>(load(descriptor + kBaseWord));
+  }
   __device__ __forceinline__ static void* behind_starts(void* scratch) {
     return static_cast<unsigned char*>(scratch) + place::kStartsBytes;
   }
@@ -93,6 +98,7 @@ class Place : public OneForm<Place<T, Source>, T> {
   const uint32_t* checkpoints_;
   Source source_;
   uint32_t* starts_;
+  T base_;
 };
 
 }  // namespace basalt::device
