@@ -1,6 +1,7 @@
 // `basalt bench zipflow`: the tables of ZipFlow's evaluation on this machine. 24 columns of TPC-H under the plans that
 // the paper's authors chose by hand and under the trees that our choosers take; runs of 14 kinds of length; bytes of 16
-// entropies; and what decoding in one kernel saves against decoding children to memory first.
+// entropies; what decoding in one kernel saves against decoding children to memory first, and what tuned launches do;
+// encoding; and queries from end to end.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -217,6 +218,56 @@ std::string bench_columns(ZipflowBench& bench, const ZipflowColumns& columns, ui
   return tables.render();
 }
 
+// Encoding with trees that are known, and how long finding these takes.
+std::string bench_encoding(ZipflowBench& bench, const ZipflowColumns& columns) {
+  TextTable table({{"column", kLeft},
+                   {"chosen tree", kLeft},
+                   {"choosing GB/s", kRight},
+                   {"CPU GB/s", kRight},
+                   {"GPU GB/s with copies", kRight}});
+  for (const gen::ZipflowColumn& column : columns) {
+    const std::vector<Values> chunks = chunks_of(column);
+    if (chunks.empty()) continue;
+    ChunkTrees trees;
+    const double choosing = best_of(1, [&] { trees = chosen_trees(chunks, Purpose::kBalanced); });
+    const EncodeTiming timing = bench.time_encoding(chunks, trees);
+    const std::string tree = to_string(trees.trees[0]);
+    std::string fields = fmt::format(
+        "\"column\":{},\"tree\":{},\"plain_bytes\":{},\"choosing_seconds\":{:.9f},\"cpu_encode_seconds\":{:.9f}",
+        escape_json(column.plan().column), escape_json(tree), column.plain_bytes(), choosing, timing.cpu_seconds);
+    if (timing.gpu_seconds) fields += fmt::format(",\"gpu_encode_seconds\":{:.9f}", *timing.gpu_seconds);
+    bench.keep("encoding", fields);
+    table.add({column.plan().column, tree, gigabytes(column.plain_bytes(), choosing),
+               gigabytes(column.plain_bytes(), timing.cpu_seconds),
+               timing.gpu_seconds ? gigabytes(column.plain_bytes(), *timing.gpu_seconds) : "-"});
+  }
+  return table.render(STDOUT_FILENO);
+}
+
+// Decoders of the plans that are generated, launched as they are without tuning and as `basalt tune` finds.
+std::string bench_tuning(ZipflowBench& bench, const ZipflowColumns& columns) {
+  if (bench.gpu() == nullptr) return "tuning: not measured without a GPU\n";
+  TextTable table({{"column", kLeft},
+                   {"plan", kLeft},
+                   {"untuned GB/s", kRight},
+                   {"tuned GB/s", kRight},
+                   {"gain", kRight},
+                   {"probes", kRight}});
+  for (const gen::ZipflowColumn& column : columns) {
+    const std::vector<Values> chunks = chunks_of(column);
+    if (chunks.empty() || width_of(chunks[0].type) == 0) continue;
+    const std::optional<TunedDecoder> tuned = bench.tune(chunks, published_trees(column.plan(), chunks));
+    if (!tuned) continue;
+    bench.keep("tuning", fmt::format("\"column\":{},\"untuned_seconds\":{:.9f},\"tuned_seconds\":{:.9f},\"probes\":{}",
+                                     escape_json(column.plan().column), tuned->before_seconds, tuned->found_seconds,
+                                     tuned->probes));
+    table.add({column.plan().column, column.plan().tree, gigabytes(column.plain_bytes(), tuned->before_seconds),
+               gigabytes(column.plain_bytes(), tuned->found_seconds),
+               fmt::format("{:.2f}", tuned->before_seconds / tuned->found_seconds), std::to_string(tuned->probes)});
+  }
+  return table.render(STDOUT_FILENO);
+}
+
 // Decoding in one kernel, and with children decoded to memory by kernels of their own.
 std::string bench_fusion(ZipflowBench& bench, const ZipflowColumns& columns, uint64_t bytes) {
   TextTable table({{"tree", kLeft},
@@ -373,18 +424,27 @@ std::string bench_entropies(ZipflowBench& bench, uint64_t bytes) {
 
 int run_bench_zipflow(const ZipflowOptions& options, bool quiet) {
   if (options.bytes < sizeof(int64_t)) throw UsageError("--size needs a few bytes");
+  if (options.section == "queries" && !options.folder.empty())
+    throw UsageError("--section queries makes its own tables: give --scale instead of --folder");
   require_device(options.device);
   ZipflowBench bench(options.device, options.threads, options.rounds);
   print(dim(bench.where() + "\n", STDOUT_FILENO));
   const auto wants = [&](const char* section) { return options.section == "all" || options.section == section; };
-  if (wants("columns") || wants("fusion") || wants("transfers")) {
+  const auto wants_any = [&](auto... sections) { return (wants(sections) || ...); };
+  if (wants_any("columns", "encoding", "tuning", "fusion", "transfers")) {
     const ZipflowColumns columns = load_columns(options, quiet);
     if (wants("columns")) print(bench_columns(bench, columns, options.threads, quiet) + "\n");
+    if (wants("encoding")) print(bench_encoding(bench, columns) + "\n");
+    if (wants("tuning")) print(bench_tuning(bench, columns) + "\n");
     if (wants("fusion")) print(bench_fusion(bench, columns, options.bytes) + "\n");
     if (wants("transfers")) print(bench_transfers(bench, columns) + "\n");
   }
   if (wants("runs")) print(bench_runs(bench, options.bytes) + "\n");
   if (wants("entropies")) print(bench_entropies(bench, options.bytes) + "\n");
+  // The made tables: a folder need not have all eight.
+  if (wants("queries") && options.folder.empty()) {
+    print(bench_queries(bench, options.scale, options.threads, options.rounds) + "\n");
+  }
   print(bench.remarks());
   if (!options.json.empty()) {
     std::ofstream out(options.json);
@@ -398,15 +458,18 @@ int run_bench_zipflow(const ZipflowOptions& options, bool quiet) {
 
 void add_bench_zipflow(Program& program, CLI::App* parent) {
   auto options = std::make_shared<ZipflowOptions>();
-  CLI::App* command =
-      parent->add_subcommand("zipflow", "24 columns of TPC-H, runs and entropies, as the paper ZipFlow measures them");
+  CLI::App* command = parent->add_subcommand(
+      "zipflow", "24 columns of TPC-H, runs, entropies, queries, as the paper ZipFlow measures them");
   command->footer(
       "Examples:\n"
       "  basalt bench zipflow --scale 0.1\n"
       "  basalt bench zipflow --scale 10 --size 1GiB --device cuda --json zipflow.json\n"
       "  basalt bench zipflow --section columns --folder /data/tpch");
-  command->add_option("--section", options->section, "all (default), columns, fusion, transfers, runs or entropies")
-      ->check(CLI::IsMember({"all", "columns", "fusion", "transfers", "runs", "entropies"}))
+  command
+      ->add_option("--section", options->section,
+                   "all (default), columns, encoding, tuning, fusion, transfers, runs, entropies or queries")
+      ->check(CLI::IsMember(
+          {"all", "columns", "encoding", "tuning", "fusion", "transfers", "runs", "entropies", "queries"}))
       ->type_name("SECTION");
   CLI::Option* scale =
       command->add_option("--scale", options->scale, "Scale of the columns, which are made (default 1)")

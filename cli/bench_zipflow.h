@@ -39,6 +39,12 @@ struct Measured {
   std::optional<DecodeTiming> gpu_unfused;
 };
 
+// What encoding chunks takes, with trees that are known.
+struct EncodeTiming {
+  double cpu_seconds = 0;
+  std::optional<double> gpu_seconds;  // from the host's memory to its memory, chunk by chunk
+};
+
 // Tables of these columns as `convert --for disk` writes them, where columns may be stored by others; gone with this
 // object.
 class ZipflowFiles {
@@ -69,6 +75,11 @@ class ZipflowBench {
   // The same of chunks that are encoded; `trees`, `encoded` and what encoding took are the caller's to tell.
   Measured measure_decoding(std::span<const NodeView> chunks, uint64_t plain_bytes, bool unfused = false);
 
+  EncodeTiming time_encoding(const std::vector<Values>& chunks, const ChunkTrees& trees);
+  // Of decoders that are generated: their launch as it is, and as it is found to be fastest. Nothing without a GPU, or
+  // where the decoder is precompiled.
+  std::optional<TunedDecoder> tune(const std::vector<Values>& chunks, const ChunkTrees& trees);
+
   // nvCOMP's codec and pieces that decode these values fastest; nothing without a GPU or its library.
   std::optional<PeerTiming> fastest_peer(const Values& values);
 
@@ -79,6 +90,9 @@ class ZipflowBench {
   std::optional<TransferTiming> time_transfers(const std::vector<std::vector<Values>>& columns,
                                                const std::vector<ChunkTrees>& trees,
                                                std::vector<exec::TransferBlock>& blocks);
+
+  GpuBackend* gpu() const { return gpu_; }    // nullptr: there is none, or it is not wanted
+  double copy_seconds(uint64_t bytes) const;  // of the link, from pinned memory
 
   // Cells of tables; "-" where the GPU did not decode.
   std::string gpu_rate(const Measured& measured) const;
@@ -115,5 +129,8 @@ class ZipflowBench {
   std::vector<std::string> remarks_;
   std::vector<std::string> lines_;
 };
+
+// The 22 queries of TPC-H, at this scale.
+std::string bench_queries(ZipflowBench& bench, double scale, uint32_t threads, int rounds);
 
 }  // namespace basalt::cli

@@ -40,9 +40,9 @@ std::string json_of(const char* name, const std::optional<DecodeTiming>& timing)
 ZipflowBench::ZipflowBench(Device device, uint32_t threads, int rounds) : pool_(threads), rounds_(rounds) {
   memcpy_gbs_ = memcpy_ceiling(kCeilingBytes, pool_, rounds);
   if (device == Device::kCpu) return;
-  gpu_ = gpu().backend;
+  gpu_ = basalt::gpu().backend;
   if (gpu_ == nullptr) {
-    remarks_.push_back("GPU: not measured; " + gpu().reason);
+    remarks_.push_back("GPU: not measured; " + basalt::gpu().reason);
     return;
   }
   gpu_name_ = gpu_->devices().at(0).name;
@@ -60,6 +60,39 @@ std::vector<Node> ZipflowBench::encode(const std::vector<Values>& chunks, const 
     }
   });
   return nodes;
+}
+
+EncodeTiming ZipflowBench::time_encoding(const std::vector<Values>& chunks, const ChunkTrees& trees) {
+  std::vector<Node> nodes;
+  EncodeTiming out;
+  out.cpu_seconds = best_of(rounds_, [&] { nodes = encode(chunks, trees); });
+  if (gpu_ == nullptr) return out;
+  for (const Node& node : nodes) {
+    const std::string why = gpu_->why_not_encode(chunks[0].type, tree_of(view_of(node)));
+    if (why.empty()) continue;
+    remark(fmt::format("GPU: {} not encoded; {}", to_string(tree_of(view_of(node))), why));
+    return out;
+  }
+  out.gpu_seconds = best_of(rounds_, [&] {
+    for (size_t i = 0; i < chunks.size(); ++i) gpu_->encode(chunks[i], tree_of(view_of(nodes[i])), Effort::kBalanced);
+  });
+  return out;
+}
+
+std::optional<TunedDecoder> ZipflowBench::tune(const std::vector<Values>& chunks, const ChunkTrees& trees) {
+  if (gpu_ == nullptr) return std::nullopt;
+  const std::vector<Node> nodes = encode(chunks, trees);
+  std::vector<NodeView> views;
+  for (const Node& node : nodes) {
+    // One launch decodes arrays of one tree.
+    if (tree_of(view_of(node)) == tree_of(view_of(nodes[0]))) views.push_back(view_of(node));
+  }
+  try {
+    return gpu_->tune_decoder(views, false);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return std::nullopt;
+  }
 }
 
 Measured ZipflowBench::measure(const std::vector<Values>& chunks, const ChunkTrees& trees, uint64_t plain_bytes,
@@ -158,6 +191,10 @@ std::optional<PeerTiming> ZipflowBench::fastest_peer(const Values& values) {
 
 void ZipflowBench::remark(const std::string& text) {
   if (std::find(remarks_.begin(), remarks_.end(), text) == remarks_.end()) remarks_.push_back(text);
+}
+
+double ZipflowBench::copy_seconds(uint64_t bytes) const {
+  return static_cast<double>(bytes) / 1e9 / gpu_bandwidth_.host_to_device_gbs;
 }
 
 std::string ZipflowBench::gpu_rate(uint64_t plain, double seconds) const {

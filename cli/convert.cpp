@@ -35,6 +35,7 @@ struct ConvertOptions {
   CsvOptions csv;
   Effort effort = Effort::kBalanced;
   Purpose purpose = Purpose::kBalanced;
+  double link_gbs = 0;  // 0: not said
   Device device = Device::kCpu;
   uint32_t threads = 0;
   uint64_t memory_limit = 0;  // 0: kDefaultMemory, and more for many threads
@@ -84,6 +85,7 @@ WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
   write.sort_columns = options.sort_by;
   write.effort = options.effort;
   write.purpose = options.purpose;
+  if (options.link_gbs != 0) write.link_gbs = options.link_gbs;
   write.append = options.append;
   if (options.device == Device::kCuda) {
     require_device(options.device);
@@ -195,6 +197,8 @@ int run_convert(ConvertOptions options, bool quiet) {
   format_v1::check_replaceable(options.output);  // before a pipe is read that cannot be read again
   if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0)
     throw UsageError(fmt::format("--chunk-rows must be a multiple of {} and at most {}", kZoneRows, kMaxChunkRows));
+  if (options.link_gbs != 0 && options.purpose != Purpose::kTransfer)
+    throw UsageError("--link says how fast data travels to a GPU, which matters with --for transfer only");
   EncodedWhere where;
   const WriteOptions write = write_options(options, where);
   const auto start = std::chrono::steady_clock::now();
@@ -234,7 +238,8 @@ void add_convert(Program& program) {
                   "  basalt convert --append today.csv events    (then: select ... from 'events')\n"
                   "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'\n"
                   "  basalt convert --for disk 2019.parquet archive.basalt\n"
-                  "  basalt convert --for transfer lineitem.parquet lineitem.basalt");
+                  "  basalt convert --for transfer lineitem.parquet lineitem.basalt\n"
+                  "  basalt convert --for transfer --link 12 lineitem.parquet lineitem.basalt");
   command
       ->add_option(
           "IN... OUT", options->inputs,
@@ -280,6 +285,12 @@ void add_convert(Program& program) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_effort_option(command, options->effort);
   add_purpose_option(command, options->purpose);
+  command
+      ->add_option("--link", options->link_gbs,
+                   fmt::format("With --for transfer, how fast data travels to the GPU (default {}: PCIe 5, 16 lanes)",
+                               kUsualLink))
+      ->check(CLI::Range(0.001, 100000.0))
+      ->type_name("GB/s");
   command->add_option("--sort-by", options->sort_by, "Sort the rows by these columns, ascending")
       ->delimiter(',')
       ->expected(1)

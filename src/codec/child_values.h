@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "basalt/codec/codec.h"
+#include "core/dispatch.h"
 
 namespace basalt {
 
@@ -44,6 +45,18 @@ inline Buffer decoded_values(const NodeView& node, bool& corrupt) {
 inline Buffer decoded_values(const NodeView& node) {
   bool corrupt = false;
   return decoded_values(node, corrupt);
+}
+
+// Integers of up to 64 bits, sign- or zero-extended to int64_t.
+inline Buffer widened(const Values& values) {
+  Buffer numbers(values.count * sizeof(int64_t));
+  dispatch_typed(values.type, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (sizeof(T) <= 8) {
+      for (uint64_t i = 0; i < values.count; ++i) numbers.as<int64_t>()[i] = static_cast<int64_t>(values.as<T>()[i]);
+    }
+  });
+  return numbers;
 }
 
 }  // namespace basalt

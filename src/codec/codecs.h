@@ -28,6 +28,7 @@ std::unique_ptr<Codec> make_grouped();
 std::unique_ptr<Codec> make_sum();
 std::unique_ptr<Codec> make_map();
 std::unique_ptr<Codec> make_product();
+std::unique_ptr<Codec> make_place();
 std::vector<std::unique_ptr<Codec>> make_columns();
 
 }  // namespace basalt

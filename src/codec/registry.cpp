@@ -29,6 +29,7 @@ struct Registry {
     add(make_sum());
     add(make_map());
     add(make_product());
+    add(make_place());
     for (std::unique_ptr<Codec>& codec : make_columns()) add(std::move(codec));
   }
   void add(std::unique_ptr<Codec> codec) {

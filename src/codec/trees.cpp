@@ -34,6 +34,8 @@ Tree with_nulls(Tree flags) { return {"validity", {std::move(flags)}}; }
 Tree difference_tree(Tree source) { return {"sum", {plain_tree(Physical::kI64), std::move(source)}}; }
 Tree function_tree(Tree source) { return {"map", {std::move(source), packed_tree()}}; }
 Tree product_tree(Tree factor, Tree source) { return {"product", {std::move(factor), std::move(source)}}; }
+Tree sum_tree(Tree one, Tree other) { return {"sum", {std::move(one), std::move(other)}}; }
+Tree place_tree(Tree source) { return {"place", {std::move(source)}}; }
 Tree dictionary_tree(Tree codes, Physical type) {
   return {"dict", {std::move(codes), type == Physical::kBytes ? plain_tree(type) : default_tree(type)}};
 }
@@ -44,6 +46,13 @@ Tree* residual_of(Tree& tree) {
     if (Tree* residual = residual_of(child)) return residual;
   }
   return nullptr;
+}
+
+Tree without_residual(const Tree& tree) {
+  if (tree.codec == "sum") return tree.children[sum::kSource];
+  Tree out = tree;
+  for (Tree& child : out.children) child = without_residual(child);
+  return out;
 }
 
 Values plain_residual_of(const Node& node) {

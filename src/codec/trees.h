@@ -20,12 +20,16 @@ Tree with_nulls(Tree flags, Tree values);
 Tree with_nulls(Tree flags);  // of a struct, which has no values
 
 // Trees of columns that others of the table help to encode: by what is missed by another column's values, by a function
-// of them, by their products with a factor; or a dictionary with codes of such a tree. A residual is plain at first.
+// of them, by their products with a factor, by the sum of two columns, by places in runs; or a dictionary with codes of
+// such a tree. A residual is plain at first.
 Tree difference_tree(Tree source);
 Tree function_tree(Tree source);
 Tree product_tree(Tree factor, Tree source);
+Tree sum_tree(Tree one, Tree other);
+Tree place_tree(Tree source);
 Tree dictionary_tree(Tree codes, Physical type);  // of values of this type
 Tree* residual_of(Tree& tree);                    // the tree of what sources miss; nullptr: they miss nothing
+Tree without_residual(const Tree& tree);          // for values of which sources miss nothing
 Values plain_residual_of(const Node& node);       // of an array whose residual is plain
 // With names where an array stands for a column, and with the trees of the columns that are named.
 Tree named_tree_of(const NodeView& node, const std::vector<SourceColumn>& sources);

@@ -274,17 +274,18 @@ Estimate try_runners_up(const Values& values, const Sample& sample, const Estima
 
 bool is_for_gpu(Purpose purpose) { return purpose == Purpose::kResident || purpose == Purpose::kTransfer; }
 
-// Picoseconds that a kernel takes for these rows, and their copy, where they travel with every query; nothing overlaps,
-// so that fewer bytes pay exactly if their copy takes less time than is added to the kernel.
-double gpu_time(const Costs& costs, Purpose purpose) {
-  constexpr double kLink = 18.0;     // for a byte: 55.5 GB/s
-  constexpr double kMemory = 0.235;  // 4.26 TB/s
-  return costs.kernel + costs.bytes * (purpose == Purpose::kTransfer ? kLink + kMemory : kMemory);
+// Picoseconds for a byte: of the device's memory at 4.26 TB/s, and of the link, where data travels with every query.
+double byte_picoseconds(Purpose purpose, double link_gbs) {
+  constexpr double kMemory = 0.235;
+  return kMemory + (purpose == Purpose::kTransfer ? 1000 / link_gbs : 0);
 }
 
 // Of each codec's best tree, those that are slow to read and others, the one that takes the least time on all rows. In
-// memory, of those that take about as long, the smallest.
-Estimate try_on_gpu(const Values& values, const Sample& sample, const Estimate& first, Aims aims) {
+// memory, of those that take about as long, the smallest. Kernels and copies are added as if nothing overlapped, so
+// that fewer bytes pay exactly if their copy takes less time than is added to the kernel.
+Estimate try_on_gpu(const Values& values, const Sample& sample, const Estimate& first, Aims aims, double link_gbs) {
+  const double per_byte = byte_picoseconds(aims.purpose, link_gbs);
+  const auto gpu_time = [&](const Costs& costs) { return costs.kernel + costs.bytes * per_byte; };
   const double as_long = aims.purpose == Purpose::kResident ? 1.02 : 1.0;
   Sample dense = sample;
   dense.values.validity = nullptr;
@@ -301,11 +302,11 @@ Estimate try_on_gpu(const Values& values, const Sample& sample, const Estimate& 
   for (Tree& tree : trees) {
     if (has_nulls) tree = with_nulls(first.tree.children[0], std::move(tree));
     costs.push_back(costs_of(values, tree, aims));
-    least = std::min(least, gpu_time(costs.back(), aims.purpose));
+    least = std::min(least, gpu_time(costs.back()));
   }
   size_t best = trees.size();
   for (size_t i = 0; i < trees.size(); ++i) {
-    if (gpu_time(costs[i], aims.purpose) > least * as_long) continue;
+    if (gpu_time(costs[i]) > least * as_long) continue;
     if (best == trees.size() || costs[i].bytes < costs[best].bytes) best = i;
   }
   return best == trees.size() ? first : Estimate{costs[best].bytes, trees[best]};
@@ -327,16 +328,16 @@ struct ShapeChooser::Tried {
   Tree taken;
 };
 
-ShapeChooser::ShapeChooser(Physical type, Effort effort, Purpose purpose)
-    : type_(type), effort_(effort), purpose_(purpose) {}
+ShapeChooser::ShapeChooser(Physical type, Effort effort, Purpose purpose, double link_gbs)
+    : type_(type), effort_(effort), purpose_(purpose), link_gbs_(link_gbs) {}
 ShapeChooser::~ShapeChooser() = default;
 
 double estimate_bytes(const Sample& sample, Effort effort, Purpose purpose) {
   return all_equal(sample.values) ? 0 : estimate_root(sample, nullptr, {effort, purpose}).bytes;
 }
 
-Tree choose_tree(const Values& values, Effort effort, Purpose purpose) {
-  return ShapeChooser(values.type, effort, purpose).choose(values);
+Tree choose_tree(const Values& values, Effort effort, Purpose purpose, double link_gbs) {
+  return ShapeChooser(values.type, effort, purpose, link_gbs).choose(values);
 }
 
 Tree ShapeChooser::choose(const Values& values) {
@@ -358,7 +359,7 @@ Tree ShapeChooser::choose_for(const Values& values, Purpose purpose) {
   for (const Tried& tried : tried_) {
     if (tried.estimated == first.tree && may_take(tried.taken, values, purpose)) return tried.taken;
   }
-  const Estimate best = is_for_gpu(purpose)        ? try_on_gpu(values, owned.sample, first, aims)
+  const Estimate best = is_for_gpu(purpose)        ? try_on_gpu(values, owned.sample, first, aims, link_gbs_)
                         : effort_ == Effort::kBest ? try_trees(values, owned.sample, first, shapes_, purpose)
                                                    : try_runners_up(values, owned.sample, first, purpose);
   Tree taken = settle(values, owned.sample, best, purpose);

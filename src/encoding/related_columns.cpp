@@ -1,5 +1,5 @@
-// The search for related columns. Every pair is looked at with a measure that takes a few operations per row; what
-// passes it is estimated as any column is.
+// The search for related columns. Every pair is looked at with a measure that takes a few operations per row, sums of
+// two with few rows first; what passes it is estimated as any column is.
 #include "encoding/related_columns.h"
 
 #include <algorithm>
@@ -31,6 +31,10 @@ constexpr size_t kMostTried = 3;  // of a column
 constexpr size_t kMostFactorFunctions = 1024;
 // A function is known by rows that have the same source: so many at least.
 constexpr uint64_t kLeastRepeats = 128;
+// Of a column's rows, those that are in one run with the row before: fewer are no runs to count in.
+constexpr double kLeastInRuns = 0.125;
+// Pairs grow with the square, and sums of two with the cube: these rows tell which are worth all of the sample.
+constexpr size_t kFewRows = 256;
 // Of all rows, those that are a multiple of what may be a factor; of random numbers it is one of so many.
 constexpr double kLeastMultiples = 0.9;
 
@@ -58,6 +62,7 @@ Values values_of(const Numbers& numbers) {
 int64_t minus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
+int64_t plus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
 uint64_t size_of(int64_t number) { return number < 0 ? ~static_cast<uint64_t>(number) : static_cast<uint64_t>(number); }
 
 // Bits of a row, about: of its distance from the middle one of its tile.
@@ -75,12 +80,53 @@ double bits_of(const Numbers& numbers) {
   return numbers.empty() ? 0 : bits / static_cast<double>(numbers.size());
 }
 
+// Rows spread evenly.
+Numbers few_of(const Numbers& numbers) {
+  const size_t step = std::max<size_t>(1, numbers.size() / kFewRows);
+  Numbers few;
+  for (size_t i = 0; i < numbers.size(); i += step) few.push_back(numbers[i]);
+  return few;
+}
+
+Numbers differences_of(Numbers numbers, const Numbers& source) {
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = minus(numbers[i], source[i]);
+  return numbers;
+}
+
+double share_in_runs(const Numbers& numbers) {
+  size_t in_runs = 0;
+  for (size_t i = 1; i < numbers.size(); ++i) in_runs += numbers[i] == numbers[i - 1] ? 1 : 0;
+  return static_cast<double>(in_runs) / static_cast<double>(numbers.size());
+}
+
+// What rows lie above their places in the source's runs. Tiles of a sample are no neighbours: the run that a tile
+// begins in is taken to begin where that changes nothing for its first row.
+Numbers above_places(const Numbers& numbers, const Numbers& source) {
+  Numbers above(numbers.size());
+  int64_t place = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (i % kTileRows != 0) {
+      place = source[i] == source[i - 1] ? plus(place, 1) : 0;
+    } else {
+      const size_t end = std::min(numbers.size(), i + kTileRows);
+      size_t next = i + 1;
+      while (next < end && source[next] == source[i]) ++next;
+      const int64_t first = next < end ? numbers[next] : i == 0 ? 0 : above[i - 1];
+      place = minus(numbers[i], first);
+    }
+    above[i] = minus(numbers[i], place);
+  }
+  return above;
+}
+
 // A column of the sample as numbers.
 struct Subject {
   std::string name;
   Numbers numbers;
+  Numbers few;  // of them
   Physical type = Physical::kI64;
   bool is_source = false;
+  bool has_runs = false;
   double bits = 0;
   double bytes = 0;  // estimated, encoded by itself
   int64_t least = 0;
@@ -117,6 +163,8 @@ class RelatedSearch {
       ++considered_;
       subject.numbers = std::move(*numbers);
       subject.is_source = column.values.type != Physical::kBytes;
+      subject.few = few_of(subject.numbers);
+      subject.has_runs = share_in_runs(subject.numbers) >= kLeastInRuns;
       subject.bits = bits_of(subject.numbers);
       subject.bytes = estimated(column.values);
       const auto [least, most] = std::minmax_element(subject.numbers.begin(), subject.numbers.end());
@@ -145,14 +193,17 @@ class RelatedSearch {
 
   void look_at(size_t column) {
     found_.clear();
+    least_bits_ = subjects_[column].bits;
     for (size_t source = 0; source < subjects_.size(); ++source) {
       if (!may_help(column, source)) continue;
       if (subjects_[column].type != Physical::kBytes) {
         look_at_difference(column, source);
+        look_at_place(column, source);
         look_at_product(column, source);
       }
       look_at_function(column, source);
     }
+    if (subjects_[column].type != Physical::kBytes) look_at_sums(column);
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
     if (found_.size() > kMostTried) found_.resize(kMostTried);
@@ -171,10 +222,39 @@ class RelatedSearch {
 
   void look_at_difference(size_t column, size_t source) {
     const Subject& subject = subjects_[column];
-    Numbers residual(subject.numbers.size());
-    for (size_t i = 0; i < residual.size(); ++i) residual[i] = minus(subject.numbers[i], subjects_[source].numbers[i]);
-    if (bits_of(residual) > subject.bits * kWorthTrying) return;
+    const Numbers residual = differences_of(subject.numbers, subjects_[source].numbers);
+    const double bits = bits_of(residual);
+    if (bits > subject.bits * kWorthTrying) return;
+    least_bits_ = std::min(least_bits_, bits);
     propose(column, estimated(residual), difference_tree(named(source)));
+  }
+
+  void look_at_place(size_t column, size_t source) {
+    const Subject& subject = subjects_[column];
+    if (!subjects_[source].has_runs) return;
+    const Numbers residual = above_places(subject.numbers, subjects_[source].numbers);
+    if (bits_of(residual) > subject.bits * kWorthTrying) return;
+    propose(column, estimated(residual), difference_tree(place_tree(named(source))));
+  }
+
+  // Sums of two have to be nearer than any one of the columns.
+  void look_at_sums(size_t column) {
+    const Subject& subject = subjects_[column];
+    for (size_t one = 0; one < subjects_.size(); ++one) {
+      if (!may_be_added(column, one)) continue;
+      const Numbers few = differences_of(subject.few, subjects_[one].few);
+      for (size_t other = one + 1; other < subjects_.size(); ++other) {
+        if (!may_be_added(column, other)) continue;
+        if (bits_of(differences_of(few, subjects_[other].few)) > least_bits_ * kWorthTrying) continue;
+        const Numbers residual =
+            differences_of(differences_of(subject.numbers, subjects_[one].numbers), subjects_[other].numbers);
+        if (bits_of(residual) > least_bits_ * kWorthTrying) continue;
+        propose(column, estimated(residual), difference_tree(sum_tree(named(one), named(other))));
+      }
+    }
+  }
+  bool may_be_added(size_t column, size_t source) const {
+    return may_help(column, source) && subjects_[source].span > 0;
   }
 
   // What rows differ by from the row before that has the same source; where there is none, nothing is known.
@@ -308,6 +388,7 @@ class RelatedSearch {
   RelatedScope scope_;
   size_t factors_left_ = kMostFactorFunctions;
   size_t considered_ = 0;
+  double least_bits_ = 0;  // of a column, by itself or beside another
   std::vector<Subject> subjects_;
   std::vector<Candidate> found_;  // of one column
   std::vector<Candidate> candidates_;

@@ -1,6 +1,7 @@
 // Finds columns that other columns of the same table help to encode, by what a sample of their rows shows: a small
-// difference (a date beside another date), a function (a status by its date), a product with one of them. Names and
-// types do not matter. What is found is a proposal: the writer compares bytes before it takes it.
+// difference (a date beside another date), a function (a status by its date), a product with one of them, a sum of two,
+// places in the runs of one (lines of an order). Names and types do not matter. What is found is a proposal: the writer
+// compares bytes before it takes it.
 #pragma once
 
 #include <cstdint>

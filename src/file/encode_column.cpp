@@ -283,11 +283,11 @@ NodeView without_shared(NodeView node) {
 NodeView view_of(const EncodedArray& array, Physical type) { return RecordCursor{array}.next(array.tree, type); }
 
 ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort,
-                             Purpose purpose)
+                             Purpose purpose, double link_gbs)
     : type_(physical_of(field.type)),
       is_struct_(field.type.kind == TypeKind::kStruct),
       encoder_(encoder),
-      chooser_(type_, effort, purpose),
+      chooser_(type_, effort, purpose, link_gbs),
       effort_(effort),
       purpose_(purpose) {
   if (forced == nullptr) return;

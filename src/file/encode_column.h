@@ -88,9 +88,10 @@ uint64_t own_plain_bytes(const Column& column);
 
 class ColumnEncoder {
  public:
-  // `forced` may be empty or have `validity` as its root; it is bound to the type here. `effort` and `purpose`
-  // are for choosing a tree.
-  ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort, Purpose purpose);
+  // `forced` may be empty or have `validity` as its root; it is bound to the type here. `effort`, `purpose` and
+  // the link are for choosing a tree.
+  ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort, Purpose purpose,
+                double link_gbs);
 
   // Proposes trees that name other columns, before the first chunk; the rest as in RelatedTrees.
   void relate(std::vector<Tree> trees, bool forced, bool one_chunk);

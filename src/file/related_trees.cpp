@@ -41,7 +41,16 @@ std::optional<Tree> RelatedTrees::choose(const Values& values, const std::functi
   if (!settled_ && !forced_) settle(values, own_bytes());
   settled_ = true;
   if (proposed_.empty() || (entries_ && !learn(values))) return std::nullopt;
-  const Tree tree = values.validity == nullptr ? proposed_[0] : with_nulls(packed_tree(), proposed_[0]);
+  const Tree& proposed = proposed_[0];
+  // A source that has many levels itself may leave no room for a residual.
+  std::optional<Tree> tree = fitting(proposed, values);
+  if (!tree && !forced_) tree = fitting(without_residual(proposed), values);
+  return tree;
+}
+
+// With the sources' trees of this chunk; nullopt: too deep for the format, or one shape too many.
+std::optional<Tree> RelatedTrees::fitting(const Tree& proposed, const Values& values) {
+  const Tree tree = values.validity == nullptr ? proposed : with_nulls(packed_tree(), proposed);
   try {
     // A source may have another tree in every chunk.
     const Tree whole = bind_tree(with_sources(tree, *values.sources), values.type);
@@ -52,7 +61,7 @@ std::optional<Tree> RelatedTrees::choose(const Values& values, const std::functi
     return bind_tree(tree, values.type);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument) throw;
-    return std::nullopt;  // too deep for the format
+    return std::nullopt;
   }
 }
 

@@ -40,6 +40,7 @@ class RelatedTrees {
 
  private:
   void settle(const Values& values, uint64_t own_bytes);
+  std::optional<Tree> fitting(const Tree& proposed, const Values& values);
   bool shares(const Tree& tree) const;
   bool learn(const Values& values) const;
   std::optional<Node> encode(const Values& values, const Tree& tree) const;

@@ -158,7 +158,7 @@ struct Writer::State {
       try {
         const bool by_others = forced[i] != nullptr && !columns_of(*forced[i]).empty();
         encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], by_others ? nullptr : forced[i], options.encoder,
-                                                           options.effort, options.purpose));
+                                                           options.effort, options.purpose, options.link_gbs));
         if (by_others) relate(i, {*forced[i]}, true, false);
       } catch (const Error& error) {
         throw error.within(fmt::format("{}: column {} ({})", path, paths[i], to_string(*fields[i])));

@@ -47,8 +47,21 @@ class BenchZipflow(CliTest):
         for line in lines:
             self.assertLess(line["over_entropy"], 0.1)
 
+    def test_encoding_and_queries(self):
+        lines = self.lines("--section", "encoding", "--scale", "0.01")
+        self.assertEqual(len(lines), 24)
+        self.assertTrue(all(line["cpu_encode_seconds"] > 0 and line["choosing_seconds"] > 0 for line in lines))
+        lines = self.lines("--section", "queries", "--scale", "0.01")
+        self.assertEqual([line["query"] for line in lines], list(range(1, 23)))
+        self.assertTrue(all(line["cpu_seconds"] > 0 and line["duckdb_seconds"] > 0 for line in lines))
+        # What takes a GPU says so.
+        self.assertIn("queries: copies and kernels are not measured without a GPU", self.stdout)
+        self.assertEqual(self.lines("--section", "tuning", "--scale", "0.01"), [])
+        self.assertIn("tuning: not measured without a GPU", self.stdout)
+
     def test_wrong_options(self):
         self.basalt("bench", "zipflow", "--section", "x", code=2)
+        self.basalt("bench", "zipflow", "--section", "queries", "--folder", self.folder, code=2)
         self.basalt("bench", "zipflow", "--scale", "1", "--folder", self.folder, code=2)
         self.basalt("bench", "zipflow", "-q", "--folder", self.folder, "--section", "columns", code=1)
         self.assertIn("lineitem.basalt", self.stderr)

@@ -16,10 +16,15 @@ from cli_support import BASALT, CliTest
 LONG_QUERY = "select hash(range) as h, range as i from range({rows})"
 
 
+# Of columns that others encode: their entries, and what is shared, are written behind the chunks.
+RELATED_QUERY = ("select hash(range) as h, range // 5 as bill, range % 5 as line, hash(range // 7) % 3000 as part, "
+                 "hash(part) % 100000 as price, hash(range // 3) % 50 as quantity, quantity * price as amount from range({rows})")
+
+
 class Crash(CliTest):
-    def start(self, out, rows=2_000_000_000):  # never done by the time it is stopped
-        return subprocess.Popen([BASALT, "convert", "-q", "--query", LONG_QUERY.format(rows=rows), out], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE)
+    def start(self, out, rows=2_000_000_000, query=LONG_QUERY, options=()):  # never done by the time it is stopped
+        return subprocess.Popen([BASALT, "convert", "-q", *options, "--query", query.format(rows=rows), out],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def has_nameless_files(self):
         """Whether a file of this folder can be without a name until it is complete."""
@@ -50,6 +55,25 @@ class Crash(CliTest):
         self.assertGreater(killed, 25, "the conversion was too quick to be killed")
         self.basalt("convert", "-q", "--query", "select 42 as answer", out)
         self.assertEqual(os.listdir(self.folder), ["x.basalt"])
+
+    def test_kill_at_random_moments_of_a_conversion_for_disk_leaves_nothing(self):
+        out = self.path("x.basalt")
+        nameless = self.has_nameless_files()
+        moments = random.Random(22)
+        self.basalt("convert", "-q", "--query", "select 42 as answer", out)
+        killed = 0
+        for i in range(20):
+            # Some are done before they are killed: then the file is whole.
+            process = self.start(out, 300_000 if i % 2 else 2_000_000_000, RELATED_QUERY, ("--for", "disk"))
+            time.sleep(moments.uniform(0.02, 2.5))
+            process.kill()
+            process.communicate()
+            killed += process.returncode == -signal.SIGKILL
+            self.assertIn("sound", self.basalt("verify", out))
+            if process.returncode == 0:
+                self.assertEqual(self.query(f"select count(*), sum((amount <> quantity * price)::int) from '{out}'"), [["300000", "0"]])
+            self.assertLessEqual(len(os.listdir(self.folder)), 1 if nameless else 2)
+        self.assertGreater(killed, 8, "the conversion was too quick to be killed")
 
     def test_kill_at_fifty_random_moments_of_an_export_leaves_nothing(self):
         source, out = self.path("x.basalt"), self.path("x.parquet")
@@ -142,9 +166,10 @@ class Crash(CliTest):
             self.addCleanup(lambda: [os.unlink(os.path.join(folder, name)) for name in os.listdir(folder)])
             self.limit_file_sizes(8 << 20)
         out = os.path.join(folder, "x.basalt")
-        self.basalt("convert", "-q", "--query", LONG_QUERY.format(rows=4_000_000), out, code=1)
-        self.assertRegex(self.stderr, r"x\.basalt.*(space|full|too large)")
-        self.assertEqual(os.listdir(folder), [])
+        for query, options in ((LONG_QUERY, ()), (RELATED_QUERY, ("--for", "disk"))):
+            self.basalt("convert", "-q", *options, "--query", query.format(rows=4_000_000), out, code=1)
+            self.assertRegex(self.stderr, r"x\.basalt.*(space|full|too large)")
+            self.assertEqual(os.listdir(folder), [])
         self.basalt("convert", "-q", "--query", "select * from range(100)", out)
         self.basalt("export", out, os.path.join(folder, "x.csv"), "-q")
         self.basalt("sql", "-q", "--format", "arrow", "-o", os.path.join(folder, "y.arrow"),

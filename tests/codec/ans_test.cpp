@@ -190,6 +190,19 @@ TEST(Ans, TakesTheEntropyAndLittleMore) {
   }
 }
 
+// However few bits a row takes, with the units that an encoder takes by itself.
+TEST(Ans, FewBitsTakeLongUnits) {
+  for (const double ratio : {0.05, 0.1, 0.2, 0.35, 0.5}) {
+    const std::vector<uint32_t> symbols = skewed(kMaxChunkRows, 2, ratio, 5);
+    const Array array = array_of(Physical::kU32, symbols);
+    for (const Purpose purpose : {Purpose::kBalanced, Purpose::kTransfer}) {
+      const Node node = encode_tree(array.values, kAns, {Effort::kBalanced, purpose});
+      EXPECT_LT(static_cast<double>(node.encoded_bytes()), 1.06 * entropy_bytes(symbols)) << ratio;
+      testing::expect_reads(array.values, *open_reader(view_of(node)));
+    }
+  }
+}
+
 // Whoever wants few bytes gets long units, also below other codecs; everybody else units of a zone.
 TEST(Ans, UnitsAreLongForDisk) {
   const Array array = array_of(Physical::kU32, skewed(600'000, 40, 0.7, 1));

@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "strings(plain, tokens(plain, plain, strings(plain, plain)))", "numbered", "numbered(plain)",
                       "ans", "dict(ans, packed)", "rle(ans, delta)", "stride(rle(packed, delta))", "stride(plain)",
                       "grouped(plain)", "dict(grouped(dict), plain)", "sum(plain, rle)", "map(plain, l3)",
-                      "map(packed, plain)", "product(plain, plain)", "column_u32(plain)"));
+                      "map(packed, plain)", "product(plain, plain)", "column_u32(plain)", "sum(plain, place(plain))"));
 
 TEST(Damage, CodeBeyondTheDictionaryIsReported) {
   const auto array = make_array(Physical::kI64, 2000, Pattern::kFewDistinct, 4);

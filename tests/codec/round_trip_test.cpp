@@ -114,7 +114,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "sum(ans, map(column_i32, packed))", "map", "map(column_u64(delta(packed)), plain)", "product",
                       "product(packed, column_u8)", "sum(packed, product(map(packed, packed), column_i64(rle)))",
                       "column_i8", "column_i16", "column_i32", "column_i64", "column_u8", "column_u16", "column_u32",
-                      "column_u64", "dict(map(column_i16, packed), packed)"));
+                      "column_u64", "dict(map(column_i16, packed), packed)", "place",
+                      "sum(packed, place(column_i16(rle)))"));
 
 TEST(RoundTrip, PackedAtEveryWidth) {
   for (const Physical type : {Physical::kU8, Physical::kI16, Physical::kU32, Physical::kI64, Physical::kI128}) {

@@ -84,5 +84,32 @@ TEST(Runs, DictionariesHaveCodesInEveryTile) {
   for (uint32_t tile = 0; tile < 3; ++tile) EXPECT_EQ(reader->decode_codes(tile, codes).count, 7u);
 }
 
+// Codes that are runs are looked up run by run, and one that has no entry is reported.
+TEST(Runs, DictionariesHaveThoseOfTheirCodes) {
+  std::vector<int64_t> numbers;
+  for (int64_t run = 0; run < 60; ++run) numbers.insert(numbers.end(), 50, run * run % 7 * 1000 + run % 2);
+  Values values;
+  values.type = Physical::kI64;
+  values.count = numbers.size();
+  values.data = numbers.data();
+  Node node = encode_tree(values, bind_tree(parse_tree("dict(rle(plain, packed), plain)"), Physical::kI64));
+  auto reader = open_reader(view_of(node));
+  for (uint32_t tile = 0; tile < tile_count(values.count); ++tile) {
+    const auto* expected = values.as<std::byte>() + size_t{tile} * kTileRows * sizeof(int64_t);
+    const uint32_t runs = testing::expect_runs(*reader, tile, rows_in_tile(values.count, tile), expected);
+    EXPECT_GT(runs, 0u);
+    EXPECT_LT(runs, 23u);
+  }
+  testing::expect_reads(values, *reader);
+
+  node.children[0].children[0].streams[0].as<uint32_t>()[30] = 4000000000u;  // of the second tile
+  reader = open_reader(view_of(node));
+  std::vector<int64_t> tile(kTileRows);
+  reader->decode_tile(0, tile.data());
+  EXPECT_FALSE(reader->corrupt());
+  reader->decode_tile(1, tile.data());
+  EXPECT_TRUE(reader->corrupt());
+}
+
 }  // namespace
 }  // namespace basalt

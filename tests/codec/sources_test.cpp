@@ -68,7 +68,8 @@ TEST(Sources, EveryPairOfTypesComesBack) {
         for (const Pattern own : {Pattern::kRandom, Pattern::kRuns, Pattern::kExtremes}) {
           const Array array = make_array(type, kRows, own, 4);
           for (const char* tree : {"sum(packed, @other)", "sum(packed, product(packed, @other))",
-                                   "sum(packed, product(packed, product(packed, @other)))"}) {
+                                   "sum(packed, product(packed, product(packed, @other)))",
+                                   "sum(packed, place(@other))", "sum(packed, sum(@other, place(@other)))"}) {
             SCOPED_TRACE(std::string(tree) + " " + to_string(source) + " " + to_string(type));
             expect_rows(sources.encode(array, tree), array);
           }
@@ -131,6 +132,49 @@ TEST(Sources, ProductsDivideBySourcesUnit) {
   EXPECT_LT(own_bytes(negative.encode(array, "product(map(@part, packed), @quantity)")), 900 * 3 + 100u);
 }
 
+TEST(Sources, SumsOfTwoColumns) {
+  const Formula net = [](uint64_t i) { return noise(i, 100000) - 5000; };
+  const Formula tax = [](uint64_t i) { return noise(i * 31, 9000); };
+  Sources sources;
+  sources.add("net", array_of(Physical::kI64, net), "packed");
+  sources.add("tax", array_of(Physical::kU16, tax), "packed");
+  for (const Physical type : {Physical::kI32, Physical::kI64, Physical::kU64}) {
+    const Array array =
+        array_of(type, [&](uint64_t i) { return i % 5003 == 2 ? 77 : net(i) + tax(i) + 12; });  // a fee, and a few rows
+    const Node node = sources.encode(array, "sum(rle(packed, packed), sum(@tax, @net))");
+    expect_rows(node, array);
+    EXPECT_LT(own_bytes(node), 5000u);  // whole tiles of few runs
+  }
+  // What a column stands for may only be missed where something above makes up for it.
+  EXPECT_THROW(sources.encode(array_of(Physical::kI64, net), "sum(@tax, @net)"), Error);
+}
+
+TEST(Sources, PlacesInRuns) {
+  const Formula order = [](uint64_t i) { return static_cast<int64_t>((i + 3) / 7 * 2 - 90); };
+  const Formula line = [](uint64_t i) { return static_cast<int64_t>((i + 3) % 7); };
+  Sources sources;
+  sources.add("order", array_of(Physical::kI16, order), "delta(packed)");
+  // The first run began before the chunk, which the values tell.
+  const Array lines = array_of(Physical::kU8, line);
+  const Node places = sources.encode(lines, "place(@order)");
+  expect_rows(places, lines);
+  EXPECT_EQ(own_bytes(places), 4 * tile_count(kRows) + 12);  // the base, and which column that is
+  const Array counted = array_of(Physical::kI32, [&](uint64_t i) { return i % 4001 == 5 ? -1 : line(i) + 1; });
+  EXPECT_THROW(sources.encode(counted, "place(@order)"), Error);
+  const Array from_five = array_of(Physical::kI64, [&](uint64_t i) { return line(i) - 5; });
+  expect_rows(sources.encode(from_five, "place(@order)"), from_five);
+  const Node node = sources.encode(counted, "sum(rle(packed, packed), place(@order))");
+  expect_rows(node, counted);
+  EXPECT_LT(own_bytes(node), 3000u);
+  // Runs of many tiles, one run, none longer than a row.
+  for (const uint64_t run : {uint64_t{2500}, kRows, uint64_t{1}}) {
+    Sources others;
+    others.add("order", array_of(Physical::kI32, [=](uint64_t i) { return static_cast<int64_t>(i / run); }), "packed");
+    const Array array = array_of(Physical::kU32, [=](uint64_t i) { return static_cast<int64_t>(i % run); });
+    expect_rows(others.encode(array, "place(@order)"), array);
+  }
+}
+
 TEST(Sources, CodesOfStringsMayBeFunctions) {
   const Formula day = [](uint64_t i) { return noise(i, 2500); };
   Sources sources;
@@ -167,7 +211,7 @@ TEST(Sources, WhatIsNotThereIsRefused) {
   sources.add("real", make_array(Physical::kF64, kRows, Pattern::kZero, 3), "plain");
   const Array array = make_array(Physical::kI32, kRows, Pattern::kRandom, 4);
   for (const char* tree : {"sum(packed, @missing)", "sum(packed, @real)", "rle(@other, packed)", "map(@other, packed)",
-                           "product(packed, @other)"}) {
+                           "product(packed, @other)", "place(@other)"}) {
     EXPECT_THROW(sources.encode(array, tree), Error) << tree;
   }
   EXPECT_THROW(bind_tree(parse_tree("@other"), Physical::kI32), Error);

@@ -15,7 +15,7 @@
 //
 #include "codec/constant/gpu/kernels.cuh"
 #include "codec/delta/gpu/kernels.cuh"
-#include "codec/dict/gpu/kernels.cuh"
+#include "codec/dict/gpu/kernels_runs.cuh"
 #include "codec/grouped/gpu/kernels.cuh"
 #include "codec/l3/gpu/kernels.cuh"
 #include "codec/l3/gpu/tile_strip.cuh"
@@ -41,6 +41,7 @@ using device::L3;
 using device::Packed;
 using device::Plain;
 using device::Rle;
+using device::RunDict;
 using device::Stride;
 using device::Widths;
 
@@ -147,8 +148,12 @@ TEST(EmulatedReaders, ComparisonsInThePackedDomain) {
 TEST(EmulatedReaders, Dictionaries) {
   check_tree<Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>>("dict(packed, packed)", Physical::kU64);
   check_tree<Dict<uint64_t, Packed<uint32_t, Some>, Plain<uint64_t>>>("dict(packed, plain)", Physical::kU64);
-  check_tree<Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>>(
-      "dict(rle(packed, packed), plain)", Physical::kU16);
+  check_tree<RunDict<uint16_t, Packed<uint32_t>, Packed<uint32_t>, Plain<uint16_t>>>("dict(rle(packed, packed), plain)",
+                                                                                     Physical::kU16);
+  check_tree<RunDict<uint64_t, Packed<uint32_t, Some>, Delta<uint32_t, Packed<uint32_t>>, Packed<uint64_t>>>(
+      "dict(rle(packed, delta(packed)), packed)", Physical::kU64);
+  check_tree<Dict<uint128_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint128_t>>>(
+      "dict(rle(packed, packed), plain)", Physical::kI128);
 }
 
 TEST(EmulatedReaders, Deltas) {
@@ -213,7 +218,11 @@ TEST(EmulatedReaders, CodecsKnowTheirReaders) {
   BASALT_EXPECT_KNOWN("rle(delta(packed), delta(packed))", Physical::kU64,
                       Rle<uint64_t, Delta<uint64_t, Packed<uint64_t>>, Delta<uint32_t, Packed<uint32_t>>>);
   BASALT_EXPECT_KNOWN("dict(rle(packed, packed), plain)", Physical::kU16,
-                      Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
+                      RunDict<uint16_t, Packed<uint32_t>, Packed<uint32_t>, Plain<uint16_t>>);
+  BASALT_EXPECT_KNOWN("dict(rle(packed, delta(packed)), packed)", Physical::kU64,
+                      RunDict<uint64_t, Packed<uint32_t>, Delta<uint32_t, Packed<uint32_t>>, Packed<uint64_t>>);
+  BASALT_EXPECT_KNOWN("dict(rle(packed, packed), plain)", Physical::kI128,
+                      Dict<uint128_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint128_t>>);
 }
 
 // The precompiled decoder, strip by strip.

@@ -14,6 +14,7 @@
 #include "codec/dict/gpu/kernels.cuh"
 #include "codec/map/gpu/kernels.cuh"
 #include "codec/packed/gpu/kernels.cuh"
+#include "codec/place/gpu/kernels.cuh"
 #include "codec/plain/gpu/kernels.cuh"
 #include "codec/product/gpu/kernels.cuh"
 #include "codec/rle/gpu/kernels.cuh"
@@ -28,6 +29,7 @@ using device::Dict;
 using device::Map;
 using device::OtherColumn;
 using device::Packed;
+using device::Place;
 using device::Plain;
 using device::Product;
 using device::Rle;
@@ -98,6 +100,25 @@ TEST(EmulatedSources, FunctionsAndProducts) {
                            Plain<uint64_t>>,
                        OtherColumn<uint64_t, Dict<uint16_t, Packed<uint32_t>, Packed<uint16_t>>, false>, true>>>(
       "sum(packed, product(map(@other, plain), @other))", Physical::kI64, Physical::kU16, "dict(packed, packed)");
+}
+
+TEST(EmulatedSources, SumsOfTwoColumns) {
+  using Other = OtherColumn<uint64_t, Packed<uint16_t>, true>;
+  check_beside<SumOfTwo<uint64_t, Packed<uint64_t>, SumOfTwo<uint64_t, Other, Other>>>(
+      "sum(packed, sum(@other, @other))", Physical::kI64, Physical::kI16, "packed");
+}
+
+TEST(EmulatedSources, PlacesInRuns) {
+  check_beside<SumOfTwo<uint32_t, Packed<uint32_t>, Place<uint32_t, OtherColumn<uint64_t, Packed<uint16_t>, true>>>>(
+      "sum(packed, place(@other))", Physical::kI32, Physical::kI16, "packed");
+  // The source stages rows of its own.
+  check_beside<SumOfTwo<uint8_t, Packed<uint8_t>,
+                        Place<uint8_t, OtherColumn<uint64_t, Delta<uint64_t, Packed<uint64_t>>, true>>>>(
+      "sum(packed, place(@other))", Physical::kU8, Physical::kI64, "delta(packed)");
+  check_beside<
+      SumOfTwo<uint64_t, Packed<uint64_t>,
+               Place<uint64_t, OtherColumn<uint64_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, false>>>>(
+      "sum(packed, place(@other))", Physical::kI64, Physical::kU32, "rle(packed, packed)");
 }
 
 // Views of readers that learn while they are read are kept by other views.

@@ -1,6 +1,7 @@
 // Trees print and parse back, bind to types, and the chooser keeps its promises.
 #include "basalt/encoding/tree.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -192,7 +193,7 @@ TEST(Chooser, EntropyCodesAreForDiskOnly) {
 }
 
 // Codes of a dictionary are looked up, which takes a kernel longer than to read more bits; copying these would take
-// longer still. Entropy pays for a copy from a bit and a half on.
+// longer still. Entropy pays for a copy from five bits on, over a slow link sooner.
 TEST(Chooser, TreesSuitWhatTheFileIsFor) {
   std::mt19937_64 random(5);
   std::vector<int64_t> few(200000);
@@ -204,10 +205,21 @@ TEST(Chooser, TreesSuitWhatTheFileIsFor) {
 
   const std::vector<int64_t> skewed = skewed_numbers(1);
   EXPECT_EQ(to_string(choose_tree(values_of(skewed), Effort::kBalanced, Purpose::kResident)), "packed");
-  EXPECT_EQ(to_string(choose_tree(values_of(skewed), Effort::kBalanced, Purpose::kTransfer)), "ans");
+  const auto over = [&](const std::vector<int64_t>& numbers, double link_gbs) {
+    return to_string(choose_tree(values_of(numbers), Effort::kBalanced, Purpose::kTransfer, link_gbs));
+  };
+  const auto no_ans = ::testing::Not(::testing::HasSubstr("ans"));
+  EXPECT_THAT(over(skewed, kUsualLink), no_ans);
+  EXPECT_EQ(over(skewed, 12), "ans");
+  EXPECT_THAT(over(skewed, 450), no_ans);
+  // Three rows in four take one bit of entropy, and all twelve of width.
+  std::vector<int64_t> wide(200000);
+  for (int64_t& number : wide) number = static_cast<int64_t>(random() % 4 == 0 ? random() % 4096 : random() % 2 * 4000);
+  EXPECT_EQ(over(wide, kUsualLink), "ans");
+  EXPECT_THAT(over(wide, 450), no_ans);
   std::vector<int64_t> alike(200000);
   for (int64_t& number : alike) number = static_cast<int64_t>(random() % 37);
-  EXPECT_EQ(to_string(choose_tree(values_of(alike), Effort::kBalanced, Purpose::kTransfer)), "packed");
+  EXPECT_THAT(over(alike, 12), no_ans);
 }
 
 // Values with NULLs keep them whatever the file is for.
@@ -217,7 +229,7 @@ TEST(Chooser, TreesForAGpuHoldNulls) {
   for (const Purpose purpose : {Purpose::kResident, Purpose::kTransfer}) {
     Values values = values_of(numbers);
     values.validity = validity.data();
-    const Tree tree = choose_tree(values, Effort::kBalanced, purpose);
+    const Tree tree = choose_tree(values, Effort::kBalanced, purpose, 12);
     EXPECT_EQ(tree.codec, "validity");
     EXPECT_EQ(tree.children.back().codec, purpose == Purpose::kTransfer ? "ans" : "packed");
     EXPECT_NO_THROW(encode_tree(values, tree));

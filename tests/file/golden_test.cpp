@@ -310,6 +310,34 @@ Golden related() {
   return out;
 }
 
+// Sums of two columns and places in runs: a first run that began before the rows, runs over tiles, rows of neither.
+Golden places() {
+  const uint64_t rows = 2300;
+  Golden out{"places", {}, {}};
+  const auto order = [](uint64_t i) { return static_cast<int64_t>(i < 1500 ? (i + 2) / 7 * 3 : 5000); };
+  const auto line = [](uint64_t i) { return static_cast<int64_t>(i < 1500 ? (i + 2) % 7 : i - 1500); };
+  const auto net = [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 90000) - 10000; };
+  const auto tax = [](uint64_t i) { return static_cast<int64_t>(scramble(i + 3000) % 900); };
+  const DataType money = type_of(TypeKind::kDecimal, 15, 2);
+  out.table = make_table(
+      rows,
+      {integers("order", type_of(TypeKind::kInt64), rows, order),
+       integers("line", type_of(TypeKind::kInt32), rows, line),
+       integers("number", type_of(TypeKind::kUInt8), rows, [=](uint64_t i) { return (line(i) + 1) % 256; }),
+       integers(
+           "odd", type_of(TypeKind::kInt16), rows, [=](uint64_t i) { return i % 600 == 9 ? -3 : line(i) + 1; }, kSome),
+       integers("net", money, rows, net), integers("tax", type_of(TypeKind::kInt16), rows, tax),
+       integers("total", money, rows, [=](uint64_t i) { return net(i) + tax(i) + (i == 1234 ? 1 : 0); })});
+  out.encodings = {{"order", "packed"},
+                   {"line", "place(@order)"},
+                   {"number", "place(@order)"},
+                   {"odd", "sum(rle(packed, packed), place(@order))"},
+                   {"net", "packed"},
+                   {"tax", "packed"},
+                   {"total", "sum(rle(packed, packed), sum(@tax, @net))"}};
+  return out;
+}
+
 // Chunks of a few rows each: dictionaries over the whole file, code maps, chunks with and without NULLs.
 Golden chunks() {
   const uint64_t rows = 120;
@@ -345,6 +373,7 @@ std::vector<Golden> golden_files() {
   out.push_back(entropy());
   out.push_back(progressions());
   out.push_back(related());
+  out.push_back(places());
   out.push_back({"no_rows", everything(0), {}, 64 << 20, "bool"});
   out.push_back({"no_columns", make_table(3, {}), {}});
   out.push_back({"one_row",

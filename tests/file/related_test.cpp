@@ -91,6 +91,79 @@ TEST(Related, RelationsAreFound) {
   EXPECT_THAT(file.summary.columns[4].trees.at(0), HasSubstr("@quantity"));
 }
 
+// Bills: lines of an order, which is a run of rows, and totals of two amounts.
+struct Bill {
+  int64_t number;
+  int64_t line;
+};
+const Bill& bill_of(uint64_t i) {
+  static const std::vector<Bill> rows = [] {
+    std::vector<Bill> out;
+    for (int64_t number = 0; out.size() < kRows; ++number) {
+      const int64_t lines = 1 + noise(static_cast<uint64_t>(number), 7);
+      for (int64_t line = 0; line < lines; ++line) out.push_back({number * 3, line});
+    }
+    return out;
+  }();
+  return rows[i];
+}
+int64_t line(uint64_t i) { return bill_of(i).line; }
+int64_t net(uint64_t i) { return noise(i + 5 * kRows, 1 << 20) * 3; }
+int64_t tax(uint64_t i) { return noise(i + 6 * kRows, 1 << 17); }
+std::vector<NamedColumn> bills() {
+  return {integers("bill", type_of(TypeKind::kInt64), kRows, [](uint64_t i) { return bill_of(i).number; }),
+          integers("line", type_of(TypeKind::kInt16), kRows, [](uint64_t i) { return line(i) + 1; }),
+          integers("net", kMoney, kRows, net),
+          integers("tax", kMoney, kRows, tax),
+          integers("total", kMoney, kRows, [](uint64_t i) { return net(i) + tax(i) + 500; }),
+          integers("random", type_of(TypeKind::kInt32), kRows, [](uint64_t i) { return noise(i + 7 * kRows, 7); })};
+}
+
+TEST(Related, SumsOfTwoAndPlacesInRunsAreFound) {
+  WriteOptions options = for_disk();
+  options.chunk_rows = 4 * 8192;  // lines are small, and few of them not worth a search
+  const Written file(bills(), options);
+  EXPECT_THAT(file.encoding("line"), HasSubstr("place(@bill)"));
+  EXPECT_THAT(file.encoding("total"), HasSubstr("sum(@net, @tax)"));
+  EXPECT_LT(file.own_bytes("line"), 1500u);
+  EXPECT_LT(file.own_bytes("total"), 1500u);
+  for (const char* apart : {"bill", "net", "tax", "random"}) EXPECT_EQ(file.column(apart).shared_bytes, 0u) << apart;
+  // All but a few rows.
+  std::vector<NamedColumn> columns = bills();
+  columns[1] =
+      integers("line", type_of(TypeKind::kInt16), kRows, [](uint64_t i) { return i % 2100 == 7 ? 99 : line(i) + 1; });
+  columns[4] = integers("total", kMoney, kRows, [](uint64_t i) { return i % 2100 == 9 ? 3 : net(i) + tax(i); });
+  const Written nearly(columns, options);
+  EXPECT_THAT(nearly.encoding("line"), HasSubstr("place(@bill)"));
+  EXPECT_THAT(nearly.encoding("total"), HasSubstr("sum(@net, @tax)"));
+  const Written plain(columns, chunks_of(2 * 8192, 2));
+  EXPECT_LT(nearly.own_bytes("line") * 3, plain.own_bytes("line"));
+  EXPECT_LT(nearly.own_bytes("total") * 3, plain.own_bytes("total"));
+}
+
+// A tree has eight levels at most, and a source may need six: then there is none for what would be missed, which is
+// nothing.
+TEST(Related, DeepSourcesLeaveNoRoomForAResidual) {
+  WriteOptions options = for_disk();
+  options.chunk_rows = 4 * 8192;
+  options.encodings["bill"] = parse_tree("rle(stride(rle(stride(dict(l3, plain)), delta(ans))), delta(ans))");
+  EXPECT_EQ(Written(bills(), options).encoding("line"), "place(@bill)");
+  std::vector<NamedColumn> columns = bills();
+  columns[1] = integers("line", type_of(TypeKind::kInt16), kRows, [](uint64_t i) { return i == 7 ? 99 : line(i) + 1; });
+  const Written file(columns, options);
+  EXPECT_EQ(file.column("line").chunks.at(0).shared_bytes, 0u);
+  EXPECT_GT(file.column("line").chunks.at(1).shared_bytes, 0u);
+}
+
+// Runs and amounts that have nothing to do with each other.
+TEST(Related, SumsAndPlacesThatAreNoneAreNot) {
+  std::vector<NamedColumn> columns = bills();
+  columns[1] = integers("line", type_of(TypeKind::kInt16), kRows, [](uint64_t i) { return noise(i, 5); });
+  columns[4] = integers("total", kMoney, kRows, [](uint64_t i) { return noise(i + 8 * kRows, 1 << 22); });
+  const Written file(columns, for_disk());
+  for (const NamedColumn& column : columns) EXPECT_EQ(file.column(column.field.name).shared_bytes, 0u);
+}
+
 // The entries of a function lie behind the chunks, and every chunk names them; one with other sources goes its own way.
 TEST(Related, ChunksShareTheEntriesOfAFunction) {
   const auto key = [](uint64_t i) { return i < 4 * 8192 ? part(i) : part(i) * 50; };

@@ -499,6 +499,20 @@ def decode_product(node, physical):
     return low_bits(factor * scaled, physical)
 
 
+def decode_place(node, physical):
+    base, = struct.unpack("<Q", node.params)
+    require(base < 2 ** (8 * PHYSICAL[physical][0]), "place: a base wider than its values")
+    checkpoints = load_fixed(node.streams[0], "u32", tiles_of(node.count))
+    source = decode(node.children[0], "i64")
+    places = np.zeros(node.count, "<u8")
+    for i in range(node.count):
+        if i % TILE_ROWS == 0:
+            places[i] = checkpoints[i // TILE_ROWS]
+        elif source[i] == source[i - 1]:
+            places[i] = (int(places[i - 1]) + 1) % 2 ** 32
+    return low_bits(places + np.uint64(base), physical)
+
+
 def decode_column(node, physical):
     require(len(node.params) == 4, "column: a wrong number of parameters")
     return low_bits(decode(node.children[0], node.codec.removeprefix("column_")), physical)
@@ -562,6 +576,8 @@ def decode(node, physical):
         return decode_map(node, physical)
     if node.codec == "product":
         return decode_product(node, physical)
+    if node.codec == "place":
+        return decode_place(node, physical)
     if node.codec.startswith("column_"):
         return decode_column(node, physical)
     if node.codec == "dict":
@@ -576,4 +592,4 @@ def child_count(codec, physical):
         return 1
     return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "galp": 1, "fsst": 1, "rle": 2, "dict": 2,
             "strings": 2, "tokens": 3, "numbered": 1, "ans": 0, "stride": 1, "grouped": 1, "sum": 2, "map": 2, "product": 2,
-            "validity": 1 if physical is None else 2}[codec]
+            "place": 1, "validity": 1 if physical is None else 2}[codec]

@@ -12,7 +12,11 @@ class GeneratedTables {
  public:
   explicit GeneratedTables(const std::function<void(Session&)>& generate) : native_(session_options(Device::kCpu)) {
     generate(native_);
-    for (const TableInfo& table : native_.tables()) native_.convert("from " + table.name, file_of(table.name));
+    write({});
+  }
+  // All files, in place of those that are there.
+  void write(const WriteOptions& options) {
+    for (const TableInfo& table : native_.tables()) native_.convert("from " + table.name, file_of(table.name), options);
   }
 
   Session& native() { return native_; }

@@ -14,8 +14,13 @@ namespace basalt {
 constexpr uint32_t kMaxTreeDepth = 3;  // `validity` and `strings` not counted
 constexpr uint32_t kMaxShapes = 4;     // per column and file
 
+// Bytes that reach a device in a nanosecond, where nobody says otherwise: PCIe 5 with 16 lanes, measured. Trees for
+// Purpose::kTransfer depend on it, so it is not measured anew: the same rows give the same file on any machine.
+constexpr double kUsualLink = 55.5;
+
 // The best tree for these values alone, NULLs included (slots under NULLs must be filled already).
-Tree choose_tree(const Values& values, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced);
+Tree choose_tree(const Values& values, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced,
+                 double link_gbs = kUsualLink);
 
 // What the best tree takes, by the sample alone.
 double estimate_bytes(const Sample& sample, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced);
@@ -27,7 +32,8 @@ Tree universal_tree(Physical type);
 // depends only on the values and on the earlier chunks.
 class ShapeChooser {
  public:
-  explicit ShapeChooser(Physical type, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced);
+  explicit ShapeChooser(Physical type, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced,
+                        double link_gbs = kUsualLink);
   ~ShapeChooser();
   ShapeChooser(const ShapeChooser&) = delete;
   ShapeChooser& operator=(const ShapeChooser&) = delete;
@@ -50,6 +56,7 @@ class ShapeChooser {
   Physical type_;
   Effort effort_;
   Purpose purpose_;
+  double link_gbs_;
   std::vector<Tree> shapes_;
 };
 

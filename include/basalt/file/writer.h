@@ -14,6 +14,7 @@
 #include "basalt/core/arrow.h"
 #include "basalt/core/column.h"
 #include "basalt/core/threads.h"
+#include "basalt/encoding/chooser.h"
 
 namespace basalt {
 
@@ -34,6 +35,7 @@ struct WriteOptions {
   std::map<std::string, Tree> encodings;               // column ("a", "a.b") → forced tree
   Effort effort = Effort::kBalanced;                   // time for fewer bytes
   Purpose purpose = Purpose::kBalanced;                // of the file: fast to read, or small
+  double link_gbs = kUsualLink;                        // what copies to a device take, with Purpose::kTransfer
   std::vector<std::string> sort_columns;               // recorded in the footer; rows must come sorted
   std::function<void(const WriteProgress&)> progress;  // called from the appending thread
   const CancelToken* cancel = nullptr;

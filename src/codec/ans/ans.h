@@ -14,7 +14,7 @@ class AnsCodec final : public Codec {
   bool is_slow_to_read() const override { return true; }
   double has_to_save() const override;
   uint64_t reading_cost(const Node& node) const override { return node.count * 30; }
-  double kernel_picoseconds(const Node& node) const override { return static_cast<double>(node.count) * 2.5; }
+  double kernel_picoseconds(const Node& node) const override { return static_cast<double>(node.count) * 11; }
   Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   uint64_t held_bytes(const NodeView& node) const override;

@@ -171,13 +171,32 @@ Node encode(const Codec* codec, const Values& values, uint32_t unit_tiles) {
 
 namespace {
 
-// Whoever reads single zones reads less of short units; a file that is to be small has none of their states.
-uint32_t unit_tiles_for(Purpose purpose) { return purpose == Purpose::kDisk ? ans::kLongUnit : ans::kShortUnit; }
+// Of a state's 32 bits, 16 say nothing on the average: 8 because states end anywhere below 2^32, 8 because the first
+// symbols that a state takes waste them. And a unit has a start, a tail, and half a word to spare.
+constexpr double kUnitBytes = 2 * kLanes + 4 + 2 + 1;
+// Of a unit's words, what they may take: below 1.2 bits a row, more than that of a short one.
+constexpr double kMostWasted = 0.06;
+
+// Whoever reads single zones reads less of short units; a file that is to be small has none of their states, and rows
+// of so few bits that these are more than a sixteenth have none either.
+uint32_t unit_tiles_for(Purpose purpose, uint64_t rows, double word_bytes) {
+  using namespace ans;
+  if (purpose == Purpose::kDisk) return kLongUnit;
+  const bool has_several = rows > uint64_t{kLongUnit} * kTileRows;
+  const double short_units = static_cast<double>(units_of(rows, kShortUnit));
+  return has_several && short_units * kUnitBytes > word_bytes * kMostWasted ? kLongUnit : kShortUnit;
+}
 
 }  // namespace
 
 Node AnsCodec::encode(const Values& values, const Tree&, Aims aims) const {
-  return ans::encode(this, values, unit_tiles_for(aims.purpose));
+  using namespace ans;
+  if (aims.purpose == Purpose::kDisk) return ans::encode(this, values, kLongUnit);
+  Node node = ans::encode(this, values, kShortUnit);
+  const double word_bytes = static_cast<double>(node.streams[kUnits].size()) -
+                            static_cast<double>(units_of(values.count, kShortUnit)) * kUnitBytes;
+  if (unit_tiles_for(aims.purpose, values.count, word_bytes) == kShortUnit) return node;
+  return ans::encode(this, values, kLongUnit);
 }
 
 // A row takes a nanosecond and a half to decode, where one of `packed` takes next to nothing. An eighth of six bits
@@ -201,11 +220,9 @@ std::optional<Estimate> AnsCodec::estimate(const Sample& sample, ChildChooser& c
   }
   // A sample's entropy is too small, by half a row's worth of every symbol (Miller and Madow).
   if (sample.scale() > 1) bits += distinct / (2 * std::log(2.0));
-  // Of a state's 32 bits, 16 say nothing on the average: 8 because states end anywhere below 2^32, 8 because the first
-  // symbols that a state takes waste them. And a unit has a start, a tail, and half a word to spare.
-  constexpr double kUnitBytes = 2 * kLanes + 4 + 2 + 1;
-  const auto units = static_cast<double>(units_of(sample.total_rows, unit_tiles_for(chooser.purpose())));
-  const double bytes = bits / 8 * sample.scale() + units * kUnitBytes +
+  const double word_bytes = bits / 8 * sample.scale();
+  const uint32_t unit_tiles = unit_tiles_for(chooser.purpose(), sample.total_rows, word_bytes);
+  const double bytes = word_bytes + static_cast<double>(units_of(sample.total_rows, unit_tiles)) * kUnitBytes +
                        static_cast<double>(pack_shares(shares).size()) + 4 + kParameterBytes;
   return Estimate{bytes, {"ans", {}}};
 }

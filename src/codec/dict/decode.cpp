@@ -6,6 +6,7 @@
 #include "codec/dict/decoded_entries.h"
 #include "codec/dict/dict.h"
 #include "codec/dict/layout.h"
+#include "codec/expand_runs.h"
 #include "codec/strings/symbol_automaton.h"
 #include "core/dispatch.h"
 
@@ -23,6 +24,11 @@ class CodeReader {
   bool decode_tile(uint32_t tile, uint32_t rows, uint32_t* out) {
     codes_->decode_tile(tile, out);
     return clamp(out, rows);
+  }
+  // Of a tile that is stored as runs; `runs` is 0 where it is not.
+  bool decode_runs(uint32_t tile, uint32_t* out, uint32_t* ends, uint32_t& runs) {
+    runs = codes_->decode_runs(tile, out, ends);
+    return runs == 0 || clamp(out, runs);
   }
   bool gather(std::span<const uint32_t> rows, uint32_t* out) {
     codes_->gather(rows, out);
@@ -69,10 +75,24 @@ class DictReader final : public Reader {
     find_step(entries.count);
   }
 
+  // Values are looked up run by run where codes are stored so.
   void decode_tile(uint32_t tile, void* out) override {
+    const uint32_t rows = rows_in_tile(count(), tile);
+    std::array<uint32_t, kTileRows> ends;
+    std::array<T, kTileRows> values;
+    if (const uint32_t runs = decode_runs(tile, values.data(), ends.data())) {
+      return expand_runs(values.data(), ends.data(), runs, rows, static_cast<T*>(out));
+    }
     std::array<uint32_t, kTileRows> codes;
     decode_codes(tile, codes.data());
-    look_up(codes.data(), rows_in_tile(count(), tile), static_cast<T*>(out));
+    look_up(codes.data(), rows, static_cast<T*>(out));
+  }
+  uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends) override {
+    std::array<uint32_t, kTileRows> codes;
+    uint32_t runs = 0;
+    mark_corrupt(!codes_.decode_runs(tile, codes.data(), ends, runs));
+    look_up(codes.data(), runs, static_cast<T*>(values));
+    return runs;
   }
   EntryList decode_codes(uint32_t tile, uint32_t* codes) override {
     mark_corrupt(!codes_.decode_tile(tile, rows_in_tile(count(), tile), codes));

@@ -9,6 +9,7 @@
 #include "codec/dict/distinct.h"
 #include "codec/dict/layout.h"
 #include "codec/entry_limit.h"
+#include "codec/rle/layout.h"
 
 namespace basalt {
 
@@ -135,8 +136,32 @@ double DictCodec::kernel_picoseconds(const Node& node) const {
   return static_cast<double>(node.count) * (entries <= 4096 ? 0.4 : entries <= 32768 ? 0.8 : 6.0);
 }
 
+namespace {
+
+// Of codes that are runs. Wider values would take more shared memory than their look-ups take time.
+bool looks_up_runs(const NodeView& node) {
+  return node.children[dict::kCodes].codec->name() == "rle" && width_of(node.type) <= 8;
+}
+
+DeviceReader run_reader(const NodeView& node) {
+  const NodeView& runs = node.children[dict::kCodes];
+  const DeviceReader codes = device_reader_of(runs.children[rle::kValues]);
+  const DeviceReader ends = device_reader_of(runs.children[rle::kRunEnds]);
+  DeviceReader reader =
+      device_reader_named("RunDict", node, {codes, ends, device_reader_of(node.children[dict::kEntries])});
+  reader.type.header = "codec/dict/gpu/kernels_runs.cuh";
+  reader.scratch_bytes =
+      rle::scratch_bytes(width_of(node.type), codes.scratch_bytes, ends.scratch_bytes, ends.rows_in_shared);
+  reader.rows_in_shared = true;
+  reader.long_code = true;
+  return reader;
+}
+
+}  // namespace
+
 DeviceReader DictCodec::device_reader(const NodeView& node) const {
   const DeviceReader codes = device_reader_of(node.children[dict::kCodes]);
+  if (!codes.empty() && looks_up_runs(node)) return run_reader(node);
   DeviceReader reader = device_reader_named("Dict", node, {codes, device_reader_of(node.children[dict::kEntries])});
   reader.scratch_bytes = codes.scratch_bytes;  // entries are looked up where they lie
   return reader;

@@ -24,17 +24,6 @@ std::vector<ChildSlot> MapCodec::children(Physical type) const {
 
 namespace {
 
-Buffer widened(const Values& values) {
-  Buffer numbers(values.count * sizeof(int64_t));
-  dispatch_typed(values.type, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (sizeof(T) <= 8) {
-      for (uint64_t i = 0; i < values.count; ++i) numbers.as<int64_t>()[i] = static_cast<int64_t>(values.as<T>()[i]);
-    }
-  });
-  return numbers;
-}
-
 bool holds(const Values& values, std::span<const int64_t> source, int64_t base, const Buffer& table) {
   return dispatch_width(width_of(values.type), [&](auto tag) {
     using T = decltype(tag);

@@ -33,6 +33,8 @@ Node SumCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   residual.type = signed_of_width(width_of(values.type));
   residual.count = values.count;
   residual.data = missed.data();
+  residual.sources = values.sources;  // a sum of two columns has one here
+  residual.may_miss = values.may_miss;
   node.children.push_back(encode_tree(residual, tree.children[sum::kResidual], aims));
   node.children.push_back(std::move(source));
   return node;

@@ -55,6 +55,8 @@ std::vector<Source> all_sources() {
       {Physical::kI32, "sum(packed, column_i32(packed))"},
       {Physical::kU8, "sum(rle(packed, packed), map(column_i32(packed), packed))"},
       {Physical::kI64, "sum(packed, product(map(column_i32(packed), packed), column_i64(dict(packed, packed))))"},
+      {Physical::kI64, "sum(constant, sum(column_i32(packed), column_i64(packed)))"},
+      {Physical::kI32, "sum(constant, place(column_i64(rle(delta(packed), delta(packed)))))"},
       {Physical::kU32, "dict(sum(ans, map(column_u16(delta(packed)), plain)), plain)"},
   };
   for (const auto& [type, tree] : arrays) {

@@ -32,13 +32,21 @@ __device__ __forceinline__ DictView<T, CodesView, Find> dict_view(const CodesVie
   return DictView<T, CodesView, Find>(codes, find);
 }
 
-template <typename T, typename Codes, typename Entries>
-class Dict : public SingleRows<Dict<T, Codes, Entries>, T> {
+// Where a dictionary's children are in its descriptor: one behind the other.
+template <typename Codes, typename Entries>
+struct DictWords {
+  static constexpr uint32_t kCodes = 1;
+  static constexpr uint32_t kEntries = kCodes + Codes::kDescriptorWords;
+  static constexpr uint32_t kAll = kEntries + Entries::kDescriptorWords;
+};
+
+template <typename T, typename Codes, typename Entries, typename Words = DictWords<Codes, Entries>>
+class Dict : public SingleRows<Dict<T, Codes, Entries, Words>, T> {
  public:
   using value_type = T;
-  static constexpr uint32_t kCodesWord = 1;
-  static constexpr uint32_t kEntriesWord = kCodesWord + Codes::kDescriptorWords;
-  static constexpr uint32_t kDescriptorWords = kEntriesWord + Entries::kDescriptorWords;
+  static constexpr uint32_t kCodesWord = Words::kCodes;
+  static constexpr uint32_t kEntriesWord = Words::kEntries;
+  static constexpr uint32_t kDescriptorWords = Words::kAll;
   static constexpr uint32_t kScratchBytes = Codes::kScratchBytes;
   static constexpr bool kPointAccess = Codes::kPointAccess && Entries::kPointAccess;
   static constexpr bool kRowsInShared = false;
