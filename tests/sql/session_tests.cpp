@@ -98,6 +98,9 @@ TEST_F(SessionTest, LowersQueriesForCallersWhoRunThem) {
   const Table rows = run_query(query, {});
   EXPECT_EQ(rows.rows, 750u);
   EXPECT_EQ(rows.schema.fields[0].name, "key");
+  const std::vector<Parameter> bounds = {{"1", "BIGINT", "10"}, {"2", "BIGINT", "15"}};
+  const Query between = session_.lower("select id from '" + path + "' where id >= ? and id < ?", bounds);
+  EXPECT_EQ(run_query(between, {}).rows, 5u);
   EXPECT_EQ(code_of([&] { session_.lower("select row_number() over () from '" + path + "'"); }),
             ErrorCode::kUnsupported);
   EXPECT_EQ(code_of([&] { session_.lower("create table t (a int)"); }), ErrorCode::kInvalidArgument);
