@@ -148,27 +148,50 @@ def test_errors(here, file):
     assert pickle.loads(pickle.dumps(caught.value)).code == "corrupt"
 
 
-SLOW = """
-import pybasalt, signal, threading, os, time
-threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-begin = time.monotonic()
+INTERRUPTED = """
+import os, signal, threading, time
+import pybasalt
+
+file = pybasalt.open("trips.basalt")
+
+def interrupt():
+    global sent
+    sent = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Timer(0.5, interrupt).start()
 try:
     {statement}
 except KeyboardInterrupt:
-    assert time.monotonic() - begin < 10, "too late"
-    print("interrupted")
+    print(time.monotonic() - sent)
 """
+
+ENDLESS = "select i, hash(i) h from range(100000000000) t(i)"
 
 
 @pytest.mark.parametrize("statement", [
-    'pybasalt.sql("select count(*) from range(100000000000) t(i) where i % 7 = 3").fetchall()',
-    'pybasalt.convert("select i, hash(i) h from range(100000000000) t(i)", "t.basalt")',
+    "pybasalt.read([file] * 20_000)",
+    "pybasalt.read([file] * 20_000, filter=\"city like '%no%such%'\")",
+    "pybasalt.read([file] * 20_000, filter=\"md5(city) = 'none'\")",
+    "list(pybasalt.scan([file] * 20_000))",
+    "pybasalt.write(pybasalt.scan([file] * 20_000), 't.basalt')",
+    "pybasalt.write(pybasalt.scan([file] * 20_000), 't.basalt', sort_by='fare')",
+    "pybasalt.sql('select count(*) from range(100000000000) t(i) where i % 7 = 3').fetchall()",
+    f"for _ in pybasalt.sql('{ENDLESS}').batches(): pass",
+    f"pybasalt.sql('{ENDLESS}').write('t.basalt')",
+    f"pybasalt.convert('{ENDLESS}', 't.basalt')",
 ])
-def test_control_c_stops_work(here, statement):
-    result = subprocess.run([sys.executable, "-c", SLOW.format(statement=statement)], capture_output=True, text=True,
-                            timeout=60, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-    assert result.stdout.strip() == "interrupted", result.stderr
-    assert not os.path.exists("t.basalt")
+def test_control_c_stops_work(file, statement):
+    """Within half a second, if not on a busy machine, and leaves no part of a file behind."""
+    before = sorted(os.listdir())
+    took = []
+    while not took or (min(took) > 0.5 and len(took) < 3):
+        result = subprocess.run([sys.executable, "-c", INTERRUPTED.format(statement=statement)], capture_output=True,
+                                text=True, timeout=60, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        assert result.stdout, result.stderr
+        took.append(float(result.stdout))
+        assert sorted(os.listdir()) == before
+    assert min(took) < 0.5, took
 
 
 def test_remote_files_by_fsspec(here, file, trips):
