@@ -93,6 +93,7 @@ def read_dataset(paths: Paths, columns: Sequence[str] | None = None, filter: Fil
     >>> _ = pybasalt.write({"a": [1, 2, 3]}, "t.basalt")
     >>> read_dataset("t.basalt", filter="a > 1").count()
     2
+    >>> ray.shutdown()
     """
     return ray.data.read_datasource(_Files(paths, columns, filter), **options)
 
