@@ -148,6 +148,39 @@ def test_errors(here, file):
     assert pickle.loads(pickle.dumps(caught.value)).code == "corrupt"
 
 
+@pytest.mark.parametrize("fails, file, column", [
+    (lambda opened: opened.read(["none such"]), "t.basalt", "none such"),
+    (lambda opened: opened.statistics("none"), "t.basalt", "none"),
+    (lambda opened: pybasalt.write({"b": ["x"]}, "u.basalt", encoding={"b": "delta(packed)"}), "u.basalt", "b"),
+    (lambda opened: pybasalt.write({"b": [1]}, "u.basalt", encoding={"c": "packed"}), "u.basalt", "c"),
+    (lambda opened: opened.column("a", device="cpu").numpy(), None, "a"),
+    (lambda opened: opened.column("a text", device="cpu").numpy(), None, "a text"),
+    (lambda opened: pybasalt.open("no:where/column x: y.basalt"), "no:where/column x: y.basalt", None),
+    (lambda opened: pybasalt.write({"b": [1]}, "u.basalt", sort_by="c"), None, None),
+])
+def test_errors_name_their_file_and_column(here, fails, file, column):
+    pybasalt.write({"a": [1, None], "a text": ["x", "y"]}, "t.basalt")
+    with pytest.raises(pybasalt.Error) as caught:
+        fails(pybasalt.open("t.basalt"))
+    assert (caught.value.file, caught.value.column) == (file, column), str(caught.value)
+
+
+def test_errors_of_damaged_metadata_name_the_column(here):
+    pybasalt.write({"first": list(range(1000)), "second": [x * 7 % 1001 for x in range(1000)]}, "t.basalt")
+    with open("t.basalt", "rb") as whole:
+        content = whole.read()
+    found = set()
+    for place in range(len(content)):
+        with open("t.basalt", "wb") as damaged:
+            damaged.write(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
+        try:
+            pybasalt.read("t.basalt")
+        except pybasalt.Error as error:
+            assert error.file == "t.basalt", error
+            found.add(error.column)
+    assert found == {None, "first", "second"}
+
+
 INTERRUPTED = """
 import os, signal, threading, time
 import pybasalt
