@@ -117,6 +117,11 @@ def measure_memory(results, data):
     parquet = peak(f"t = pyarrow.parquet.read_table({data.parquet!r})") - base
     results.add("most memory of a read, of the Arrow table", ours / size, 1.2,
                 detail=f"table {size / 1e6:.0f} MB, pyarrow {parquet / size:.2f} ×")
+    # The session's own memory apart: it is there before the first row.
+    session = f"con = pybasalt.connect(device='cpu', threads={data.threads}); con.sql('select 1').fetchall()\n"
+    query = f"select * from '{data.file}'"
+    streamed = peak(session + f"for batch in con.sql({query!r}).batches(): pass") - peak(session)
+    results.add("most memory of a streamed result, of all rows", streamed / size, detail=f"{streamed / 1e6:.0f} MB")
 
 
 def measure_write(results, data):

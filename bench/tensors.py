@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Columns of integers from files in the page cache to tensors on the GPU: pybasalt beside pyarrow and a copy.
 
-    bench/tensors.py --table L.parquet [--columns a,b] [--parts N] [--json OUT]
+    bench/tensors.py --table L.parquet [--columns a,b] [--parts N] [--rows N] [--json OUT]
 
-The table is cut into parts, each a file of both kinds: the first one warms up (kernels, CUDA), and of the others each
+The table is cut into parts, each a file of both kinds (of --rows rows, from the table's beginning again where it ends,
+for columns longer than the table has): the first one warms up (kernels, CUDA), and of the others each
 column is read once, since what was read once stays on the device. The ceiling of a column is the slower of two: its
 encoded bytes over the link, by a pinned copy in the same run, and all bytes through the device's memory, by a copy there.
 pybasalt must be importable: installed, or by PYTHONPATH=build/python.
@@ -40,6 +41,16 @@ def ceilings():
     return count / link, 2 * count / memory
 
 
+def rows_of(table, begin, count):
+    """So many rows from one on, and from the table's first on where it ends."""
+    pieces = []
+    while count > 0:
+        begin %= table.num_rows
+        pieces.append(table.slice(begin, count))
+        begin, count = begin + pieces[-1].num_rows, count - pieces[-1].num_rows
+    return pa.concat_tables(pieces)
+
+
 def by_pyarrow(path, name):
     return torch.from_numpy(pq.read_table(path, columns=[name])[name].combine_chunks().to_numpy()).cuda()
 
@@ -53,21 +64,24 @@ def main():
     parser.add_argument("--table", required=True)
     parser.add_argument("--columns", help="default: all of integers")
     parser.add_argument("--parts", type=int, default=4)
+    parser.add_argument("--rows", type=int, help="of each part; default: all parts together are the table")
     parser.add_argument("--json")
     options = parser.parse_args()
+    if options.parts < 2 or (options.rows is not None and options.rows < 1):
+        parser.error("at least two parts are needed, and a row of each")
     if reason := pybasalt.why_no_gpu():
         raise SystemExit(f"no GPU: {reason}")
     schema = pq.read_schema(options.table)
     names = options.columns.split(",") if options.columns else [f.name for f in schema if pa.types.is_integer(f.type)]
     table = pq.read_table(options.table, columns=names)
-    share = -(-table.num_rows // options.parts)
+    share = options.rows or -(-table.num_rows // options.parts)
     link, memory = ceilings()
     print(f"link {link / 1e9:.1f} GB/s, device memory {memory / 1e9:.0f} GB/s, {share:,} rows a part")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, f"part{i}") for i in range(options.parts)]
         for i, path in enumerate(paths):
-            part = table.slice(i * share, share)
+            part = rows_of(table, i * share, share)
             pybasalt.write(part, path + ".basalt")
             pq.write_table(part, path + ".parquet", compression="zstd")
         for name in names:

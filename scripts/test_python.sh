@@ -13,6 +13,6 @@ if [[ ${1:-} = --large ]]; then
 fi
 python_venv "${requirements[@]}"
 [[ ${1:-} = --large ]] || scripts/wheel.sh
-"$venv_python" -m pip --disable-pip-version-check install --quiet --force-reinstall --no-deps dist/pybasalt-*.whl
+"$venv_python" -m pip --disable-pip-version-check install --quiet --force-reinstall --no-deps dist/pybasalt-*-"$venv_tag"-*.whl
 # Tests that are skipped are named with what is missing.
 "$venv_python" -m pytest -q -rs -p no:cacheprovider -c python/pyproject.toml --rootdir python "${select[@]}" python/tests

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds dist/pybasalt-*.whl for this machine and its Python (PYTHON=… for another one), over the libraries of
-# build/release: only the Python module is compiled here. Shared libraries that other machines may not have are put
-# inside by auditwheel, under names of their own.
+# build/release: only the Python module is compiled here. Wheels for other Pythons stay in dist. Shared libraries that
+# other machines may not have are put inside by auditwheel, under names of their own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C.UTF-8
@@ -12,10 +12,11 @@ rm -rf build/install build/wheel
 cmake --install build/release --prefix build/install --strip >/dev/null
 mkdir -p build/wheel dist
 "$venv_python" -m pip --disable-pip-version-check wheel --quiet --no-build-isolation --no-deps ./python -w build/wheel \
-    -C "build-dir=$PWD/build/wheel-module" -C "cmake.define.CMAKE_PREFIX_PATH=$PWD/build/install" >build/wheel/log 2>&1 ||
+    -C "build-dir=$PWD/build/wheel-module-$venv_tag" -C "cmake.define.CMAKE_PREFIX_PATH=$PWD/build/install" \
+    >build/wheel/log 2>&1 ||
     { cat build/wheel/log; exit 1; }
 
-rm -f dist/pybasalt-*.whl
+rm -f dist/pybasalt-*-"$venv_tag"-*.whl
 PATH="$(dirname "$venv_python"):$PATH" "$venv_python" -m auditwheel repair build/wheel/pybasalt-*.whl -w dist \
     >build/wheel/auditwheel.log 2>&1 || { cat build/wheel/auditwheel.log; exit 1; }
-ls -sh dist/pybasalt-*.whl
+ls -sh dist/pybasalt-*-"$venv_tag"-*.whl

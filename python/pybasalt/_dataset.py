@@ -103,5 +103,11 @@ def _loaded(dataset: Any) -> Any:
 
 
 def dataset(path: Paths, *, threads: int = 0) -> Dataset:
-    """Files as a dataset of pyarrow's."""
+    """Files as a dataset of pyarrow's, which DuckDB's own package scans, too: `duckdb.sql("from ds")`.
+
+    >>> import pybasalt, pyarrow.compute
+    >>> _ = pybasalt.write({"a": [1, 2, 3]}, "t.basalt")
+    >>> pybasalt.dataset("t.basalt").to_table(filter=pyarrow.compute.field("a") > 1)["a"].to_pylist()
+    [2, 3]
+    """
     return Dataset(path, threads)

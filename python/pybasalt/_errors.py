@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_PLACE = re.compile(r"^(?:(?P<file>[^\n]*?\.basalt|memory)(?:: |$))?(?:column (?P<column>[^\n:]+?)[:,] )?")
+_FILE = re.compile(r"^([^\n]*?\.basalt|memory)(?:: |$)")
+#: "column x: …", "column x (bigint): …", "there is no column x", "the metadata of column x at byte 7 is …". A name that
+#: holds such an ending itself is cut there.
+_COLUMN = re.compile(r"(?:^|: |\b(?:no|of|names|by) )column (.+?)(?= \(|: |, | has NULLs| at byte |$)")
 
 
 class Error(Exception):
@@ -29,10 +32,11 @@ class Error(Exception):
 
     def __init__(self, message: str, code: str = "internal") -> None:
         super().__init__(message)
-        place = _PLACE.match(message)
+        file = _FILE.match(message)
+        column = _COLUMN.search(message[file.end() if file else 0 :])
         self.code = code
-        self.file = place["file"] if place else None
-        self.column = place["column"] if place else None
+        self.file = file[1] if file else None
+        self.column = column[1] if column else None
 
     def __str__(self) -> str:
         return str(self.args[0])

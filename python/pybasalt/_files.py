@@ -9,8 +9,8 @@ from typing import Any
 
 from pybasalt import _core, _planner, _remote
 from pybasalt._options import bytes_of, count_of, one_of, texts_by_name, threads_of
-from pybasalt._progress import ProgressCallback, shown
-from pybasalt._table import Rows, Scan, Table
+from pybasalt._progress import ProgressCallback, share_of, shown_writing
+from pybasalt._table import Rows, Scan, Table, Tabular
 from pybasalt.device import Column
 from pybasalt.expressions import Expression, quote_identifier, quote_text
 
@@ -337,6 +337,13 @@ def _with_decimals(query: str, columns: Iterable[tuple[str, str]]) -> str:
     return f"select * replace ({replaced}) from {_inner(query)}"
 
 
+def _known_rows(table: Any) -> int | None:
+    """How many rows a table has, where that is known without running anything."""
+    if isinstance(table, Rows):
+        return table._known_rows
+    return len(table) if hasattr(table, "__len__") else None
+
+
 def as_table(table: Any) -> Any:
     """Something that speaks Arrow, of what does or of what pyarrow makes a table of: a dict of columns, a list of rows."""
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
@@ -370,15 +377,19 @@ def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, st
     """
     arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
                                  metadata)
-    target = os.fspath(path)
-    source = as_table(table)
-    with shown(progress, target) as callback:
-        if not arguments["sort_by"]:
+    return _write_table(as_table(table), os.fspath(path), arguments, progress)
+
+
+def _write_table(source: Any, target: str, arguments: dict[str, Any],
+                 progress: bool | ProgressCallback | None) -> Summary:
+    if not arguments["sort_by"]:
+        with shown_writing(progress, target, share_of(_known_rows(source))) as callback:
             return Summary(_core.write(source, target, arguments, callback))
-        source = source._kept() if isinstance(source, Scan) else source
-        with _planner.named(source) as name:
-            query = _sorted(f"select * from {name}", arguments["sort_by"])
-            return Summary(_planner.session(arguments["threads"]).convert(query, target, arguments, callback))
+    source = source._kept() if isinstance(source, Tabular) else source
+    session = _planner.session(arguments["threads"])
+    with _planner.named(source) as name, shown_writing(progress, target, lambda _: session.progress()) as callback:
+        query = _sorted(f"select * from {name}", arguments["sort_by"])
+        return Summary(session.convert(query, target, arguments, callback))
 
 
 def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None,
@@ -402,5 +413,5 @@ def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
     else:
         query = _planner.query_for_file(text)
     target = os.fspath(path)
-    with shown(progress, target) as callback:
+    with shown_writing(progress, target, lambda _: session.progress()) as callback:
         return Summary(session.convert(_sorted(query, arguments["sort_by"]), target, arguments, callback))

@@ -7,35 +7,31 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core
 from pybasalt._errors import Error
-from pybasalt._files import Summary, _with_decimals, _write_arguments, as_table
+from pybasalt._files import Summary, _sorted, _with_decimals, _write_arguments, _write_table, as_table
 from pybasalt._options import bytes_of, one_of, threads_of
-from pybasalt._progress import ProgressCallback, shown
+from pybasalt._progress import ProgressCallback, ShareCallback, shown_running, shown_writing
+from pybasalt._report import Report
 from pybasalt._table import Rows, Scan, Table, _tuples
 from pybasalt.device import DeviceTable
 from pybasalt.expressions import parameter
 
 if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
     from pybasalt import _session
 
 #: Values for `?` in their order, or for `$name` by their names.
 Parameters = Sequence[Any] | Mapping[str, Any]
 #: The same as the session takes them: name, type, text.
 Values = list[tuple[str, str, str | None]]
-
-
-class Report(dict[str, Any]):
-    """What ran where, in which time: `rows`, `total_ms`, `ran_on`, `device_name`, `in_basalt`, `in_duckdb`, `notes`,
-    `why_cpu`, `tiles`, `tiles_skipped`, `texts_in_place`, `texts_decoded` (tiles of strings that were tested as they are
-    stored, or decoded first), `bytes_transferred`, `compile_ms`, `transfer_ms`, `kernel_ms`."""
-
-    def __str__(self) -> str:
-        return str(self["summary"])
 
 
 _of_thread = threading.local()
@@ -65,17 +61,30 @@ class Relation(Rows):
     def _result(self) -> _session.Result:
         return self._run()
 
-    def _run(self, progress: Callable[[float], None] | None = None) -> _session.Result:
+    def _run(self, progress: ShareCallback | None = None) -> _session.Result:
+        with self._alone():
+            if self._found is None:
+                self._found = self._connection._execute(self.sql, self._parameters, self._tables, progress)
+            return self._found
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While it runs: another thread may ask for the rows, too, and it may be asked for its own."""
         if self in _running():
             raise ValueError("the relation names itself")
-        with self._lock:  # another thread may ask for the rows, too
-            if self._found is None:
-                _running().append(self)
-                try:
-                    self._found = self._connection._execute(self.sql, self._parameters, self._tables, progress)
-                finally:
-                    _running().remove(self)
-            return self._found
+        with self._lock:
+            _running().append(self)
+            try:
+                yield
+            finally:
+                _running().remove(self)
+
+    def _reader(self) -> _core.Reader:
+        """The rows: those in memory where it has run, else as it finds them."""
+        with self._alone():
+            if self._found is not None:
+                return self._found.rows.reader()
+            return self._connection._with_tables(self._tables, "stream", self.sql, self._parameters)
 
     @property
     def _core(self) -> _core.Batches:
@@ -84,6 +93,36 @@ class Relation(Rows):
     def table(self) -> Table:
         """The rows, in memory."""
         return Table(self._core)
+
+    def _kept(self) -> Table:
+        return self.table()
+
+    def batches(self) -> Scan:
+        """The rows in batches, as they are found: a result may be larger than memory.
+
+        They are not kept: the query runs anew for each call, unless its rows are in memory. When the connection runs
+        another statement meanwhile, it first fetches what is left of them.
+
+        >>> import pybasalt
+        >>> sum(len(batch) for batch in pybasalt.sql("select range as a from range(200_000)").batches())
+        200000
+        """
+        return Scan(self._reader())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._reader().stream()
+
+    def arrow(self) -> pyarrow.Table:
+        """The rows as a pyarrow table; they stay in memory for who asks again."""
+        return self.table().arrow()
+
+    def pl(self) -> polars.DataFrame:
+        """The rows as a Polars frame; they stay in memory for who asks again."""
+        return self.table().pl()
+
+    @property
+    def _known_rows(self) -> int | None:
+        return None if self._found is None else self.num_rows
 
     @property
     def column_names(self) -> list[str]:
@@ -142,21 +181,35 @@ class Relation(Rows):
     def on_device(self, device: str | None = None) -> DeviceTable:
         """Runs the query by Basalt's own engine and leaves the rows where they were found: on the GPU, say.
 
-        Raises pybasalt.Error where a part of the statement would have to run in DuckDB. `device`: the connection's."""
-        if self._parameters:
-            raise ValueError("parameters cannot be given to a query whose rows stay on the device")
-        return DeviceTable(self._connection._with_tables(self._tables, "on_device", self.sql, device or ""))
+        Raises pybasalt.Error where a part of the statement would have to run in DuckDB. `device`: the connection's.
+
+        >>> import pybasalt
+        >>> _ = pybasalt.write({"x": [1, 2, 3]}, "t.basalt")
+        >>> rows = pybasalt.sql("select x from 't.basalt' where x > ?", [1]).on_device("cpu")
+        >>> rows["x"].numpy(), rows.report["rows"]
+        (array([2, 3]), 2)
+        """
+        found, report = self._connection._with_tables(self._tables, "on_device", self.sql, self._parameters, device or "")
+        return DeviceTable(found, Report(report))
 
     def write(self, path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
-              threads: int = 0, progress: bool | ProgressCallback | None = None) -> Summary:
-        """Writes the rows to a .basalt file, as they come."""
+              purpose: str = "balanced", sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0,
+              memory_limit: int | str = 0, append: bool = False, chunk_rows: int = 0,
+              metadata: Mapping[str, str] | None = None, progress: bool | ProgressCallback | None = None) -> Summary:
+        """Writes the rows to a .basalt file, as they come. Arguments as for `pybasalt.write`.
+
+        >>> import pybasalt
+        >>> pybasalt.sql("select range as a from range(?)", [3]).write("t.basalt", sort_by="a", effort="fast").rows
+        3
+        """
+        arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
+                                     metadata)
         target = os.fspath(path)
-        arguments = _write_arguments(encoding, effort, "balanced", None, "cpu", threads, 0, False, 0, None)
-        with shown(progress, target) as callback:
-            if self._parameters:
-                return Summary(_core.write(self, target, arguments, callback))
-            columns = self._connection._with_tables(self._tables, "describe", self.sql)
-            query = _with_decimals(self.sql, columns)
+        if self._found is not None or self._parameters:
+            return _write_table(self, target, arguments, progress)
+        columns = self._connection._with_tables(self._tables, "describe", self.sql)
+        query = _sorted(_with_decimals(self.sql, columns), arguments["sort_by"])
+        with shown_writing(progress, target, lambda _: self._connection._core.progress()) as callback:
             return Summary(self._connection._with_tables(self._tables, "convert", query, target, arguments, callback))
 
 
@@ -294,7 +347,7 @@ class Connection:
                 relation._run()
 
     def _execute(self, sql: str, parameters: Values, tables: dict[str, Any],
-                 progress: Callable[[float], None] | None = None) -> _session.Result:
+                 progress: ShareCallback | None = None) -> _session.Result:
         return self._with_tables(tables, "execute", sql, parameters, progress)
 
     def sql(self, query: str, parameters: Parameters | None = None, *, _depth: int = 1) -> Relation:
@@ -309,20 +362,30 @@ class Connection:
         >>> con.sql("select sum(x) from numbers where x > ?", [1]).fetchall()
         [(Decimal('5'),)]
         """
-        if not isinstance(query, str):
-            raise TypeError(f"a query is a text, not {type(query).__name__}")
-        values = _parameters(parameters)
-        relation = Relation(self, query, values, _visible(sys._getframe(_depth), query))
+        relation = self._relation(query, parameters, sys._getframe(_depth))
         if not self._core.is_query(query):
             relation._run()
         return relation
 
     def execute(self, query: str, parameters: Parameters | None = None,
-                progress: Callable[[float], None] | None = None) -> Relation:
-        """Runs a statement at once. `progress` is called now and then with the share that is done, or −1."""
-        relation = self.sql(query, parameters, _depth=2)
-        relation._run(progress)
+                progress: bool | ShareCallback | None = None) -> Relation:
+        """Runs a statement at once. `progress` shows a bar, or is called now and then with the share that is done, or
+        with a negative number where that is not known.
+
+        >>> import pybasalt
+        >>> con = pybasalt.connect()
+        >>> con.execute("create table t as select range as a from range(3)", progress=True).report["rows"]
+        3
+        """
+        relation = self._relation(query, parameters, sys._getframe(1))
+        with shown_running(progress) as callback:
+            relation._run(callback)
         return relation
+
+    def _relation(self, query: str, parameters: Parameters | None, caller: FrameType) -> Relation:
+        if not isinstance(query, str):
+            raise TypeError(f"a query is a text, not {type(query).__name__}")
+        return Relation(self, query, _parameters(parameters), _visible(caller, query))
 
     def register(self, name: str, table: Any) -> Connection:
         """Makes a table known under a name, until `unregister`. It is read anew by each statement.

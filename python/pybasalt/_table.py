@@ -66,6 +66,10 @@ class Tabular:
         """The columns' names."""
         return self.schema.names
 
+    def _kept(self) -> Tabular:
+        """What gives the same rows again and again, at no cost but that of reading them."""
+        return self
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._core.stream()
 
@@ -80,6 +84,11 @@ class Rows(Tabular):
     def num_rows(self) -> int:
         """How many rows there are."""
         return self._core.rows
+
+    @property
+    def _known_rows(self) -> int | None:
+        """The number of rows, if it is known without work."""
+        return self.num_rows
 
     def __len__(self) -> int:
         return self.num_rows

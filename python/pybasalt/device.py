@@ -6,15 +6,30 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pybasalt._report import Report
+
 if TYPE_CHECKING:
     from pybasalt import _core
 
 
-class Column:
-    """A column of numbers, decoded when it is first used. numpy, PyTorch and CuPy take it as it is.
+def _refuse(options: dict[str, Any]) -> None:
+    """Arrow's device interface may get options: those that are not None must be understood."""
+    for name, value in options.items():
+        if value is not None:
+            raise NotImplementedError(f"__arrow_c_device_array__ knows no {name}")
 
-    `torch.from_dlpack(column)` shares the memory, on the GPU where it was decoded there. NULLs are refused, as arrays
-    have none; dates and moments are the integers that they are stored as.
+
+class Column:
+    """A column, decoded when it is first used. numpy, PyTorch and CuPy take numbers as they are, Arrow takes any type.
+
+    `torch.from_dlpack(column)` shares the memory, on the GPU where it was decoded there; `copy=True` gives an array of
+    its own, on the host only. NULLs are refused, as arrays have none; dates and moments are the integers that they are
+    stored as. `pyarrow.array(column)` has all of them.
+
+    >>> import numpy, pybasalt
+    >>> _ = pybasalt.write({"x": [1.5, 2.5]}, "t.basalt")
+    >>> numpy.from_dlpack(pybasalt.open("t.basalt").column("x", device="cpu"))
+    array([1.5, 2.5])
     """
 
     def __init__(self, make: Callable[[], _core.DeviceRows], name: str, place: int = 0) -> None:
@@ -38,8 +53,9 @@ class Column:
     def __len__(self) -> int:
         return len(self._core)
 
-    def __dlpack__(self, **options: Any) -> object:
-        return self._core.__dlpack__()
+    def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> object:
+        return self._core.__dlpack__(stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._core.__dlpack_device__()
@@ -51,6 +67,10 @@ class Column:
     @property
     def __array_interface__(self) -> dict[str, Any]:
         return self._core.__array_interface__
+
+    def __arrow_c_device_array__(self, requested_schema: object = None, **options: Any) -> tuple[object, object]:
+        _refuse(options)
+        return self._core.__arrow_c_device_array__()
 
     def torch(self) -> Any:
         """The column as a tensor of PyTorch's."""
@@ -70,8 +90,10 @@ class Column:
 class DeviceTable:
     """Rows of a query where they were found. Takes part in Arrow's C device interface."""
 
-    def __init__(self, core: _core.DeviceRows) -> None:
+    def __init__(self, core: _core.DeviceRows, report: Report) -> None:
         self._core = core
+        #: What ran where, in which time.
+        self.report = report
 
     @property
     def device(self) -> str:
@@ -115,7 +137,8 @@ class DeviceTable:
         return {column.name: column.torch() for column in self}
 
     def __arrow_c_device_array__(self, requested_schema: object = None, **options: Any) -> tuple[object, object]:
-        return self._core.__arrow_c_device_array__(requested_schema)
+        _refuse(options)
+        return self._core.__arrow_c_device_array__()
 
 
 def why_no_gpu() -> str:

@@ -87,7 +87,13 @@ def scan_polars(path: Paths, *, threads: int = 0) -> polars.LazyFrame:
     """A lazy frame over files.
 
     `pybasalt.scan_polars("trips.basalt").filter(polars.col("fare") > 3).select("id").head(5).collect()` decodes the two
-    columns, skips what the filter cannot hold for, and stops after five rows."""
+    columns, skips what the filter cannot hold for, and stops after five rows.
+
+    >>> import polars, pybasalt
+    >>> _ = pybasalt.write({"id": [1, 2, 3], "fare": [2.5, 7.0, 9.5]}, "t.basalt")
+    >>> pybasalt.scan_polars("t.basalt").filter(polars.col("fare") > 3).select("id").collect()["id"].to_list()
+    [2, 3]
+    """
     import polars
     from polars.io.plugins import register_io_source
 

@@ -87,7 +87,14 @@ def expand(paths: Paths | File) -> list[str]:
 
 def read_dataset(paths: Paths, columns: Sequence[str] | None = None, filter: Filter | None = None,
                  **options: Any) -> ray.data.Dataset:
-    """Files as a dataset of Ray's. `options` are those of ray.data.read_datasource."""
+    """Files as a dataset of Ray's. `options` are those of ray.data.read_datasource.
+
+    >>> _ = ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
+    >>> _ = pybasalt.write({"a": [1, 2, 3]}, "t.basalt")
+    >>> read_dataset("t.basalt", filter="a > 1").count()
+    2
+    >>> ray.shutdown()
+    """
     return ray.data.read_datasource(_Files(paths, columns, filter), **options)
 
 

@@ -23,7 +23,13 @@ class Batches(IterableDataset[dict[str, torch.Tensor]]):
 
     On the host the unit that is decoded is a chunk, into pinned memory where there is a GPU; with `device="cuda"` it is
     a file, which crosses the link compressed and is decoded on the GPU. Units come shuffled with `shuffle`, as do the
-    rows within one. Workers of a DataLoader take every n-th unit. `waited_s` adds up the time that the loop waited."""
+    rows within one. Workers of a DataLoader take every n-th unit. `waited_s` adds up the time that the loop waited.
+
+    >>> import pybasalt
+    >>> _ = pybasalt.write({"x": [1.0, 2.0, 3.0]}, "t.basalt")
+    >>> [batch["x"].tolist() for batch in Batches("t.basalt", ["x"], batch_size=2)]
+    [[1.0, 2.0], [3.0]]
+    """
 
     def __init__(self, path: Paths, columns: Sequence[str], *, batch_size: int = 8192, shuffle: bool = False,
                  seed: int = 0, device: str = "cpu", threads: int = 0) -> None:

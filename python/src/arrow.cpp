@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "basalt/core/arrow_status.h"
 #include "work.h"
 
 namespace pybasalt {
@@ -22,35 +23,56 @@ constexpr const char* kStreamCapsule = "arrow_array_stream";
 constexpr const char* kSchemaCapsule = "arrow_schema";
 constexpr const char* kArrayCapsule = "arrow_array";
 
-struct BatchStream {
-  Batches rows;
-  size_t next = 0;
+struct PulledStream {
+  TableSchema schema;
+  std::function<std::shared_ptr<const ArrowArray>()> next;
+  std::string failure;
 };
+
+int pull(ArrowArrayStream* stream, ArrowArray* out) {
+  auto& from = *static_cast<PulledStream*>(stream->private_data);
+  *out = ArrowArray{};
+  try {
+    if (const auto batch = from.next()) share(*batch, batch, out);
+    return 0;
+  } catch (const Error& error) {
+    from.failure = error.what();
+    return basalt::arrow_status(error.code());
+  } catch (const std::exception& error) {
+    from.failure = error.what();
+    return EIO;
+  }
+}
 
 }  // namespace
 
-void Batches::open(ArrowArrayStream* out) const {
+void open_stream(const TableSchema& schema, std::function<std::shared_ptr<const ArrowArray>()> next,
+                 ArrowArrayStream* out) {
   *out = ArrowArrayStream{};
-  out->private_data = new BatchStream{*this};
+  out->private_data = new PulledStream{schema, std::move(next), {}};
   out->get_schema = [](ArrowArrayStream* stream, ArrowSchema* to) {
-    const auto& from = static_cast<BatchStream*>(stream->private_data)->rows.schema.arrow;
+    const auto& from = static_cast<PulledStream*>(stream->private_data)->schema.arrow;
     share(*from, from, to);
     return 0;
   };
-  out->get_next = [](ArrowArrayStream* stream, ArrowArray* array) {
-    auto& from = *static_cast<BatchStream*>(stream->private_data);
-    *array = ArrowArray{};
-    if (from.next < from.rows.batches.size()) {
-      const auto& batch = from.rows.batches[from.next++];
-      share(*batch, batch, array);
-    }
-    return 0;
+  out->get_next = pull;
+  out->get_last_error = [](ArrowArrayStream* stream) -> const char* {
+    const std::string& failure = static_cast<PulledStream*>(stream->private_data)->failure;
+    return failure.empty() ? nullptr : failure.c_str();
   };
-  out->get_last_error = [](ArrowArrayStream*) -> const char* { return nullptr; };
   out->release = [](ArrowArrayStream* stream) {
-    delete static_cast<BatchStream*>(stream->private_data);
+    delete static_cast<PulledStream*>(stream->private_data);
     stream->release = nullptr;
   };
+}
+
+void Batches::open(ArrowArrayStream* out) const {
+  open_stream(
+      schema,
+      [rows = *this, next = size_t{0}]() mutable -> std::shared_ptr<const ArrowArray> {
+        return next < rows.batches.size() ? rows.batches[next++] : nullptr;
+      },
+      out);
 }
 
 namespace {
@@ -99,10 +121,7 @@ std::shared_ptr<const ArrowArray> next_array(ArrowArrayStream& stream, ErrorCode
   ArrowArray array{};
   if (const int status = stream.get_next(&stream, &array); status != 0) {
     const char* sentence = stream.get_last_error(&stream);
-    const ErrorCode code = status == ECANCELED ? ErrorCode::kCancelled
-                           : status == ENOMEM  ? ErrorCode::kOutOfMemory
-                                               : other;
-    throw Error(code, sentence != nullptr ? sentence : "the Arrow stream failed");
+    throw Error(basalt::arrow_error_code(status, other), sentence != nullptr ? sentence : "the Arrow stream failed");
   }
   return array.release == nullptr ? nullptr : own(std::move(array));
 }
@@ -131,7 +150,7 @@ Batches Reader::next() {
     const std::lock_guard lock(mutex_);
     return next_of(*stream);
   };
-  auto batch = run_watched(work, {[this] { cancel_->cancel(); }, {}});
+  auto batch = run_watched(work, {cancel_, {}});
   if (batch != nullptr) out.batches.push_back(std::move(batch));
   return out;
 }
@@ -144,7 +163,7 @@ Batches Reader::all() {
     while (auto batch = next_of(*stream)) out.batches.push_back(std::move(batch));
     return out;
   };
-  return run_watched(work, {[this] { cancel_->cancel(); }, {}});
+  return run_watched(work, {cancel_, {}});
 }
 
 nb::capsule Reader::stream() {
@@ -161,7 +180,7 @@ nb::capsule Reader::stream() {
 
 void Reader::close() {
   closed_ = true;
-  cancel_->cancel();
+  cancel_();
   std::shared_ptr<ArrowArrayStream> ended = std::exchange(stream_, nullptr);
   run_unlocked([&] { ended.reset(); });
 }
@@ -202,8 +221,8 @@ void bind_arrow(nb::module_& module) {
       .def("reader", [](const Batches& self) {
         ArrowArrayStream stream;
         self.open(&stream);
-        return std::make_unique<Reader>(std::move(stream), self.schema, std::make_shared<basalt::CancelToken>(),
-                                        std::make_shared<std::exception_ptr>());
+        return std::make_unique<Reader>(
+            std::move(stream), self.schema, [] {}, std::make_shared<std::exception_ptr>());
       });
   nb::class_<Reader>(module, "Reader")
       .def_prop_ro("schema", &Reader::schema)

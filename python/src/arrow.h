@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,7 +14,6 @@
 
 #include "basalt/core/arrow.h"
 #include "basalt/core/error.h"
-#include "basalt/core/threads.h"
 
 namespace pybasalt {
 
@@ -51,11 +51,16 @@ struct Batches {
 
 nb::capsule schema_capsule(const TableSchema& schema);
 
+// A stream of what `next` gives, until that is nullptr. What it throws is told as a sentence.
+void open_stream(const TableSchema& schema, std::function<std::shared_ptr<const ArrowArray>()> next,
+                 ArrowArrayStream* out);
+
 // A stream that is read batch by batch; whatever it needs lives as long as it does.
 class Reader {
  public:
-  // `failure`: where the stream leaves the exception that it has only a sentence for.
-  Reader(ArrowArrayStream&& stream, TableSchema schema, std::shared_ptr<basalt::CancelToken> cancel,
+  // `cancel` makes the stream end soon, from any thread. `failure`: where the stream leaves the exception that it has
+  // only a sentence for.
+  Reader(ArrowArrayStream&& stream, TableSchema schema, std::function<void()> cancel,
          std::shared_ptr<std::exception_ptr> failure)
       : stream_(own(std::move(stream))),
         schema_(std::move(schema)),
@@ -79,7 +84,7 @@ class Reader {
   std::shared_ptr<ArrowArrayStream> stream_;  // nullptr: handed over, or closed
   bool closed_ = false;
   TableSchema schema_;
-  std::shared_ptr<basalt::CancelToken> cancel_;
+  std::function<void()> cancel_;
   std::shared_ptr<std::exception_ptr> failure_;
 };
 

@@ -2,16 +2,18 @@
 #include "device.h"
 
 #include <dlfcn.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <cstring>
 
 #include "arrow.h"
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
 #include "basalt/exec/expressions.h"
 #include "basalt/query/tree.h"
+#include "dlpack.h"
 #include "work.h"
 
 namespace pybasalt {
@@ -80,16 +82,37 @@ const void* numbers(const DeviceColumn& column) {
   return static_cast<const std::byte*>(array.buffers[1]) + array.offset * width;
 }
 
-nb::object dlpack(const DeviceColumn& column) {
-  const nb::dlpack::dtype type = number_type(column).dlpack;
-  void* data = const_cast<void*>(numbers(column));
-  const size_t length = static_cast<size_t>(column.array().length);
-  auto* keeper = new std::shared_ptr<basalt::DeviceResult>(column.result);
-  const nb::capsule owner(
-      keeper, [](void* held) noexcept { delete static_cast<std::shared_ptr<basalt::DeviceResult>*>(held); });
-  const int device = column.on_gpu() ? nb::device::cuda::value : nb::device::cpu::value;
-  const int id = column.on_gpu() ? static_cast<int>(column.result->array.device_id) : 0;
-  return nb::cast(nb::ndarray<>(data, {length}, owner, {}, type, device, id));
+nb::dlpack::device place_of(const DeviceColumn& column) {
+  if (!column.on_gpu()) return {nb::device::cpu::value, 0};
+  return {nb::device::cuda::value, static_cast<int32_t>(column.result->array.device_id)};
+}
+
+[[noreturn]] void refuse_buffer(const char* why) {
+  PyErr_SetString(PyExc_BufferError, why);
+  throw nb::python_error();
+}
+
+// Arguments as the array API's standard has them. Rows on the GPU were waited for: any stream may read them.
+nb::object dlpack(const DeviceColumn& column, const nb::object& stream, const nb::object& max_version,
+                  const nb::object& dl_device, const nb::object& copy) {
+  const nb::dlpack::device place = place_of(column);
+  if (!column.on_gpu() && !stream.is_none()) throw nb::value_error("stream: rows on the host have none");
+  if (!dl_device.is_none() && !dl_device.equal(nb::make_tuple(place.device_type, place.device_id))) {
+    refuse_buffer("dl_device: a column is handed out where it was decoded");
+  }
+  const bool copied = !copy.is_none() && nb::cast<bool>(copy);
+  if (copied && column.on_gpu()) refuse_buffer("copy: a column on the GPU is handed out without one");
+  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+
+  SharedArray array{numbers(column), column.array().length, number_type(column).dlpack, place, column.result, copied};
+  if (copied) {
+    const size_t bytes = static_cast<size_t>(array.length) * array.type.bits / 8;
+    const std::shared_ptr<std::byte[]> own_bytes(new std::byte[bytes]);
+    if (bytes > 0) std::memcpy(own_bytes.get(), array.data, bytes);
+    array.data = own_bytes.get();
+    array.keeper = own_bytes;
+  }
+  return dlpack_capsule(array, versioned);
 }
 
 nb::dict array_interface(const DeviceColumn& column) {
@@ -114,11 +137,13 @@ nb::dict host_array_interface(const DeviceColumn& column) {
   return array_interface(column);
 }
 
-nb::tuple device_capsules(const ArrowSchema& schema, const ArrowArray& array, const DeviceRows& rows) {
+// Of all rows, or of one column's array among them.
+nb::tuple device_capsules(const ArrowSchema& schema, const ArrowArray& array,
+                          const std::shared_ptr<basalt::DeviceResult>& result) {
   auto out_schema = std::make_unique<ArrowSchema>();
-  share(schema, rows.result, out_schema.get());
-  auto out = std::make_unique<ArrowDeviceArray>(rows.result->array);
-  share(array, rows.result, &out->array);
+  share(schema, result, out_schema.get());
+  auto out = std::make_unique<ArrowDeviceArray>(result->array);
+  share(array, result, &out->array);
   nb::capsule capsule(out.get(), "arrow_device_array", [](void* pointer) noexcept {
     auto* held = static_cast<ArrowDeviceArray*>(pointer);
     if (held->array.release != nullptr) held->array.release(&held->array);
@@ -176,12 +201,15 @@ DeviceRows run_on_device(const basalt::Query& query, const basalt::RunOptions& o
 void bind_device(nb::module_& module) {
   nb::class_<DeviceColumn>(module, "DeviceColumn")
       .def("__len__", [](const DeviceColumn& self) { return self.array().length; })
-      .def("__dlpack__", [](const DeviceColumn& self, const nb::kwargs&) { return dlpack(self); })
+      .def("__dlpack__", &dlpack, nb::arg("stream").none(), nb::arg("max_version").none(), nb::arg("dl_device").none(),
+           nb::arg("copy").none())
       .def("__dlpack_device__",
            [](const DeviceColumn& self) {
-             const int device = self.on_gpu() ? nb::device::cuda::value : nb::device::cpu::value;
-             return nb::make_tuple(device, self.on_gpu() ? self.result->array.device_id : 0);
+             const nb::dlpack::device place = place_of(self);
+             return nb::make_tuple(place.device_type, place.device_id);
            })
+      .def("__arrow_c_device_array__",
+           [](const DeviceColumn& self) { return device_capsules(self.schema(), self.array(), self.result); })
       .def_prop_ro("__cuda_array_interface__", &cuda_array_interface)
       .def_prop_ro("__array_interface__", &host_array_interface);
   nb::class_<DeviceRows>(module, "DeviceRows")
@@ -196,12 +224,9 @@ void bind_device(nb::module_& module) {
            [](const DeviceRows& self, size_t place) {
              return DeviceColumn{self.result, place};
            })
-      .def(
-          "__arrow_c_device_array__",
-          [](const DeviceRows& self, const nb::object&, const nb::kwargs&) {
-            return device_capsules(self.result->schema, self.result->array.array, self);
-          },
-          nb::arg("requested_schema").none() = nb::none(), nb::arg("kwargs"));
+      .def("__arrow_c_device_array__", [](const DeviceRows& self) {
+        return device_capsules(self.result->schema, self.result->array.array, self.result);
+      });
   module.def("rows_on_device", [](const std::vector<std::shared_ptr<basalt::File>>& files,
                                   const std::vector<std::string>& columns, const std::string& device,
                                   uint32_t threads) {

@@ -155,7 +155,8 @@ std::unique_ptr<Reader> scan_files(Files files, basalt::ScanOptions options) {
     }
   };
   basalt::export_stream(scan->schema(), next, &stream);
-  return std::make_unique<Reader>(std::move(stream), describe(scan->schema()), cancel, failure);
+  return std::make_unique<Reader>(
+      std::move(stream), describe(scan->schema()), [cancel] { cancel->cancel(); }, failure);
 }
 
 void bind_file(nb::module_& module) {

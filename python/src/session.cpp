@@ -1,4 +1,4 @@
-// A connection: a session that threads take in turn. Results are fetched as a whole while it is theirs.
+// A connection: a session that threads take in turn. Results are fetched as a whole while it is theirs, or streamed.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -7,6 +7,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "basalt/sql/session.h"
 #include "device.h"
 #include "file.h"
+#include "streamed_rows.h"
 #include "work.h"
 #include "write.h"
 
@@ -95,6 +97,25 @@ nb::dict to_python(const basalt::QueryReport& report) {
   return out;
 }
 
+basalt::QueryReport report_on(const DeviceRows& rows) {
+  const basalt::RunReport& run = rows.report;
+  basalt::QueryReport out;
+  out.rows = static_cast<uint64_t>(rows.result->array.array.length);
+  out.total_ms = run.total_ms;
+  out.used_basalt = true;
+  out.ran_on = run.ran_on;
+  out.device_name = run.device_name;
+  for (const basalt::RunReport& step : run.steps) out.in_basalt.push_back(step.what);
+  if (run.steps.empty()) out.in_basalt.push_back(run.what);
+  out.why_cpu = run.why_cpu;
+  out.tiles = run.tiles;
+  out.bytes_transferred = run.bytes_transferred;
+  out.compile_ms = run.compile_ms;
+  out.transfer_ms = run.transfer_ms;
+  out.kernel_ms = run.kernel_ms;
+  return out;
+}
+
 class Connection {
  public:
   Connection(const std::string& device, uint32_t threads, uint64_t memory_limit, uint64_t gpu_memory,
@@ -111,7 +132,7 @@ class Connection {
     device_ = options.device;
     threads_ = threads;
     const nb::gil_scoped_release released;
-    session_ = std::make_unique<basalt::Session>(options);
+    session_ = std::make_shared<basalt::Session>(options);
   }
   ~Connection() {
     run_unlocked([&] { end(); });
@@ -120,6 +141,31 @@ class Connection {
   Result execute(const std::string& sql, const Parameters& parameters, nb::object progress) {
     const auto values = to_parameters(parameters);
     return watched([&] { return fetch(session().execute(sql, values)); }, progress);
+  }
+
+  // The same, but rows come as they are found. The session is free for other statements meanwhile.
+  std::unique_ptr<Reader> stream(const std::string& sql, const Parameters& parameters) {
+    const auto values = to_parameters(parameters);
+    const auto work = [&] {
+      basalt::QueryResult result = session().execute(sql, values);
+      auto [schema, found] = take_rows(result);
+      const auto rows = StreamedRows::make(session_, std::move(found));
+      streamed_ = rows;
+      const auto failure = std::make_shared<std::exception_ptr>();
+      const auto next = [rows, failure] {
+        try {
+          return rows->next();
+        } catch (...) {
+          *failure = std::current_exception();
+          throw;
+        }
+      };
+      ArrowArrayStream out{};
+      open_stream(schema, next, &out);
+      return std::make_unique<Reader>(
+          std::move(out), schema, [rows] { rows->cancel(); }, failure);
+    };
+    return watched(work, nb::none());
   }
 
   // A query of rows of files, filtered or not, as a scan by Basalt's own threads; nothing where it is more than that.
@@ -151,34 +197,32 @@ class Connection {
     return watched(work, nb::none());
   }
 
-  DeviceRows on_device(const std::string& sql, const std::string& device) {
+  // The rows, and the report on them.
+  std::pair<DeviceRows, nb::dict> on_device(const std::string& sql, const Parameters& parameters,
+                                            const std::string& device) {
     check_process();
+    const auto values = to_parameters(parameters);
     basalt::CancelToken cancel;
     basalt::RunOptions options;
     options.device = device.empty() ? device_ : parse_device(device);
     options.threads = threads_;
     options.cancel = &cancel;
     const auto work = [&] {
-      basalt::Query query;
-      {
-        const std::lock_guard lock(mutex_);
-        query = session().lower(sql);
-      }
+      const basalt::Query query = alone([&] { return session().lower(sql, values); });
       return run_on_device(query, options);
     };
-    return run_watched(work, {[&] { cancel.cancel(); }, {}});
+    DeviceRows rows = run_watched(work, {[&] { cancel.cancel(); }, {}});
+    nb::dict report = to_python(report_on(rows));
+    return {std::move(rows), std::move(report)};
   }
 
   nb::dict convert(const std::string& sql, const std::string& path, const nb::dict& arguments, nb::object progress) {
     check_process();
     basalt::WriteOptions options = write_options(arguments);
     WriteWatch watch(options, progress);
-    const auto work = [&] {
-      const std::lock_guard lock(mutex_);
-      return session().convert(sql, path, options);
-    };
+    const auto work = [&] { return alone([&] { return session().convert(sql, path, options); }); };
     const auto tick = progress.is_none() ? std::function<void()>() : [&] { watch.tick(); };
-    const basalt::WriteSummary summary = run_watched(work, {[&] { session_->interrupt(); }, tick});
+    const basalt::WriteSummary summary = run_watched(work, {[&] { interrupt(); }, tick});
     watch.tick();
     return pybasalt::to_python(summary);
   }
@@ -194,9 +238,15 @@ class Connection {
 
   bool is_query(const std::string& sql) {
     check_process();
-    // It only parses: worth watching where another thread's statement is waited for.
-    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) return session().is_query(sql);
-    return watched([&] { return session().is_query(sql); }, nb::none());
+    // It only parses: worth watching where another thread's statement is waited for, or its rows are.
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock() && streamed_.expired()) {
+      return session().is_query(sql);
+    }
+    const auto work = [&] {
+      const std::lock_guard lock(mutex_);
+      return session().is_query(sql);
+    };
+    return run_watched(work, {[&] { interrupt(); }, {}});
   }
 
   std::vector<std::pair<std::string, std::string>> tables() {
@@ -208,7 +258,11 @@ class Connection {
     return watched(work, nb::none());
   }
 
+  // From any thread, of the statement that runs now.
+  double progress() const { return session_ == nullptr ? -1 : session_->progress(); }
+
   void interrupt() {
+    ++interrupts_;
     if (session_ != nullptr) session_->interrupt();
   }
 
@@ -232,12 +286,26 @@ class Connection {
     if (process_.is_ours()) {
       session_.reset();
     } else {
-      session_.release();  // NOLINT: left to the process
+      new std::shared_ptr<basalt::Session>(std::move(session_));  // NOLINT: left to the process
     }
   }
   basalt::Session& session() {
     if (session_ == nullptr) throw Error(ErrorCode::kInvalidArgument, "the connection is closed");
     return *session_;
+  }
+
+  static std::pair<TableSchema, std::shared_ptr<ArrowArrayStream>> take_rows(basalt::QueryResult& result) {
+    TableSchema schema;
+    for (const basalt::ResultColumn& column : result.columns()) schema.columns.emplace_back(column.name, column.type);
+    ArrowArrayStream stream{};
+    result.to_arrow(&stream);
+    auto rows = own(std::move(stream));
+    ArrowSchema arrow{};
+    if (rows->get_schema(rows.get(), &arrow) != 0) {
+      throw Error(ErrorCode::kUnsupported, rows->get_last_error(rows.get()));
+    }
+    schema.arrow = own(std::move(arrow));
+    return {std::move(schema), std::move(rows)};
   }
 
   static Result fetch(basalt::QueryResult result) {
@@ -249,37 +317,36 @@ class Connection {
       out.rows.schema = pybasalt::describe({});  // a table, too: of no columns
       return out;
     }
-    for (const basalt::ResultColumn& column : result.columns()) {
-      out.rows.schema.columns.emplace_back(column.name, column.type);
-    }
-    ArrowArrayStream stream{};
-    result.to_arrow(&stream);
-    const auto owned = own(std::move(stream));
-    ArrowSchema schema{};
-    if (owned->get_schema(owned.get(), &schema) != 0) {
-      throw Error(ErrorCode::kUnsupported, owned->get_last_error(owned.get()));
-    }
-    out.rows.schema.arrow = own(std::move(schema));
+    auto [schema, rows] = take_rows(result);
+    out.rows.schema = std::move(schema);
     // What fails behind the first rows is almost always a value: a cast, a division.
-    while (auto batch = next_array(*owned, ErrorCode::kInvalidArgument)) out.rows.batches.push_back(std::move(batch));
+    while (auto batch = next_array(*rows, ErrorCode::kInvalidArgument)) out.rows.batches.push_back(std::move(batch));
     if (out.explained.empty()) out.report = result.report();
     return out;
+  }
+
+  // Has the session to itself. Rows of an earlier statement that are still to come are fetched first.
+  template <typename Work>
+  std::invoke_result_t<Work> alone(const Work& work) {
+    const std::lock_guard lock(mutex_);
+    const uint64_t interrupts = interrupts_;
+    if (const auto rows = streamed_.lock()) rows->settle();
+    if (interrupts_ != interrupts) throw Error(ErrorCode::kCancelled, "the statement was interrupted");
+    return work();
   }
 
   template <typename Work>
   std::invoke_result_t<Work> watched(const Work& work, const nb::object& progress) {
     check_process();
-    const auto locked = [&] {
-      const std::lock_guard lock(mutex_);
-      return work();
-    };
-    const auto tick = progress.is_none() ? std::function<void()>() : [&] { progress(session_->progress()); };
-    return run_watched(locked, {[&] { interrupt(); }, tick});
+    const auto tick = progress.is_none() ? std::function<void()>() : [&] { progress(this->progress()); };
+    return run_watched([&] { return alone(work); }, {[&] { interrupt(); }, tick});
   }
 
   std::mutex mutex_;
   Process process_;
-  std::unique_ptr<basalt::Session> session_;
+  std::shared_ptr<basalt::Session> session_;  // nullptr: closed
+  std::weak_ptr<StreamedRows> streamed_;      // of the newest statement whose rows are streamed
+  std::atomic<uint64_t> interrupts_ = 0;
   basalt::Device device_ = basalt::Device::kAuto;
   uint32_t threads_ = 0;
 };
@@ -301,6 +368,7 @@ NB_MODULE(_session, module) {
       .def(nb::init<const std::string&, uint32_t, uint64_t, uint64_t, const std::string&, const std::string&, bool,
                     nb::object>())
       .def("execute", &Connection::execute, nb::arg("sql"), nb::arg("parameters"), nb::arg("progress").none())
+      .def("stream", &Connection::stream)
       .def("scan", &Connection::scan)
       .def("on_device", &Connection::on_device)
       .def("convert", &Connection::convert, nb::arg("sql"), nb::arg("path"), nb::arg("arguments"),
@@ -308,6 +376,7 @@ NB_MODULE(_session, module) {
       .def("describe", &Connection::describe)
       .def("is_query", &Connection::is_query)
       .def("tables", &Connection::tables)
+      .def("progress", &Connection::progress)
       .def("interrupt", &Connection::interrupt)
       .def("close", &Connection::close);
   module.def("query_for_file", &basalt::query_for_file);

@@ -6,7 +6,19 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["_errors", "_files", "_remote", "_split", "_sql", "_table", "device", "expressions"])
+@pytest.mark.parametrize("name", ["_dataset", "_errors", "_files", "_options", "_progress", "_remote", "_split", "_sql",
+                                  "_table", "device", "expressions"])
 def test_examples(here, name):
+    check(name)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", ["polars", "torch", "ray"])
+def test_examples_with_large_packages(here, name):
+    pytest.importorskip(name)
+    check(name)
+
+
+def check(name):
     results = doctest.testmod(importlib.import_module(f"pybasalt.{name}"))
-    assert results.failed == 0
+    assert results.attempted > 0 and results.failed == 0

@@ -96,7 +96,8 @@ def test_pyarrow_datasets_end_with_an_error_at_worst(file, trips):
 
 
 @pytest.mark.parametrize("code", ["ds.head(3)", "next(iter(ds.to_batches()))", "ds.to_batches()", "kept = ds.scanner()",
-                                  "next(iter(pybasalt.scan(path)))"])
+                                  "next(iter(pybasalt.scan(path)))", "kept = pybasalt.sql('from range(1_000_000_000_000)').batches()",
+                                  "next(iter(pybasalt.sql('from range(1_000_000_000_000)').batches()))"])
 def test_processes_end_while_files_are_read(file, code):
     import os
     import subprocess

@@ -131,20 +131,23 @@ def test_what_a_fork_cannot_use_is_refused_or_left_alone(file):
     con.sql("create table t as select 1 as a")
     batches = iter(pybasalt.scan(file, threads=2))
     next(batches)
+    found = iter(con.sql("select range as a from range(1_000_000)").batches())
+    left = 1_000_000 - next(found).num_rows
 
     def work():
-        nonlocal con, batches
+        nonlocal con, batches, found
         for action in (lambda: con.sql("select 1"), lambda: con.execute("select 1"), lambda: con.tables()):
             with pytest.raises(pybasalt.ArgumentError, match="forked"):
                 action()
         con.close()
-        con = batches = None
+        con = batches = found = None
         gc.collect()
         return True
 
     assert in_fork(work) == 0
     assert con.sql("select a from t").fetchone() == (1,)
     assert sum(batch.num_rows for batch in batches) > 0
+    assert sum(batch.num_rows for batch in found) == left
 
 
 def count_rows(file):
@@ -192,6 +195,8 @@ LEAKS = {
     "read": lambda con, table: pybasalt.read("s.basalt", ["passengers", "city"], threads=1).arrow(),
     "filter": lambda con, table: pybasalt.read("s.basalt", ["id"], filter="passengers = 3", threads=1).arrow(),
     "statement": lambda con, table: con.sql("select city, count(*) from 's.basalt' group by city").fetchall(),
+    "stream": lambda con, table: list(con.sql("select id, city from 's.basalt'").batches()),
+    "abandoned stream": lambda con, table: next(iter(con.sql("select range from range(1_000_000_000)").batches())),
     "python table": lambda con, table: con.sql("select sum(a) from t where a > ?", [1]).fetchall(),
     "column": lambda con, table: memoryview(pybasalt.open("s.basalt").column("id", device="cpu").numpy()),
     "write": lambda con, table: pybasalt.write(table, "w.basalt", threads=1),

@@ -116,6 +116,18 @@ def test_duckdb_relations_go_in(here):
     assert duckdb.from_arrow(table.arrow()).count("a").fetchall() == [(5000,)]
 
 
+def test_nanoarrow_goes_in_and_comes_out(here):
+    nanoarrow = pytest.importorskip("nanoarrow")
+    rows = [{"a": 1, "b": "x"}, {"a": None, "b": "y"}, {"a": 3, "b": None}]
+    table = pa.table({"a": [1, None, 3], "b": ["x", "y", None]})
+    for given in (nanoarrow.Array(table), nanoarrow.c_array(table.to_batches()[0]), nanoarrow.ArrayStream(table)):
+        pybasalt.write(given, "t.basalt")
+        assert nanoarrow.Array(pybasalt.read("t.basalt")).to_pylist() == rows, type(given)
+    assert nanoarrow.ArrayStream(pybasalt.scan("t.basalt")).read_all().to_pylist() == rows
+    assert nanoarrow.ArrayStream(pybasalt.sql("from 't.basalt'")).read_all().to_pylist() == rows
+    assert nanoarrow.c_schema(pybasalt.open("t.basalt")).child(0).format == "l"
+
+
 def test_a_table_can_be_exported_many_times_without_a_copy(here, trips):
     pybasalt.write(trips, "t.basalt")
     table = pybasalt.read("t.basalt", ["id"])

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import os
 import threading
 
 import pyarrow as pa
@@ -138,6 +139,137 @@ def test_results_of_no_rows_have_a_schema(con):
 def test_relations_are_written(con):
     assert con.sql("select id, fare from 'trips.basalt' where id < 100").write("u.basalt").rows == 100
     assert con.sql("select id from 'trips.basalt' where id < ?", [7]).write("v.basalt").rows == 7
+
+
+@pytest.mark.parametrize("parameters", [None, [100]])
+def test_relations_are_written_as_tables_are(con, parameters):
+    relation = con.sql(f"select id, city from 'trips.basalt' where id < {'?' if parameters else 100}", parameters)
+    options = {"sort_by": ["city", "id"], "encoding": {"id": "packed"}, "effort": "fast", "purpose": "disk",
+               "metadata": {"who": "me"}, "chunk_rows": 8192, "threads": 1, "memory_limit": "64MiB"}
+    for path, append in (("one.basalt", False), ("folder", True)):
+        summary = relation.write(path, append=append, **options)
+        assert summary.rows == 100 and [c["encodings"] for c in summary.columns if c["name"] == "id"] == [["packed"]]
+    opened = pybasalt.open("one.basalt")
+    assert opened.sort_columns == ["city", "id"] and opened.metadata["who"] == "me"
+    assert pybasalt.read("folder").arrow().equals(opened.read().arrow())
+    cities = opened.read().arrow()["city"].to_pylist()
+    assert [city for city in cities if city] == sorted(city for city in cities if city)
+    with pytest.raises(ValueError, match="purpose"):
+        relation.write("t.basalt", purpose="archive")
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as status:
+        return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_results_larger_than_memory_are_streamed(con):
+    """Of 400 MB never more than a part is there."""
+    relation = con.sql("select range as a, range + 1 as b, range + 2 as c from range(17_000_000)")
+    before, most, rows = resident_bytes(), 0, 0
+    for batch in relation.batches():
+        rows += batch.num_rows
+        most = max(most, resident_bytes() - before)
+    assert rows == 17_000_000 and most < 150e6
+    reader = pa.RecordBatchReader.from_stream(relation)
+    assert reader.read_next_batch()["c"][0].as_py() == 2
+    reader.close()
+    assert resident_bytes() - before < 150e6
+
+
+def test_streams_are_what_the_rows_are(con):
+    query = "select id, city, fare from 'trips.basalt' where fare > 20 order by fare, id"
+    expected = con.sql(query).arrow()
+    relation = con.sql(query)
+    assert pa.table(relation).equals(expected) and relation._found is None
+    assert relation.batches().read_all().arrow().equals(expected) and relation._found is None
+    assert relation.arrow().equals(expected) and relation._found is not None
+    assert pa.table(relation).equals(expected)  # those in memory
+    bound = con.sql("select id from 'trips.basalt' where id < ?", [10])
+    assert [row for batch in bound.batches() for row in batch.fetchall()] == [(i,) for i in range(10)]
+    assert list(con.sql("select 1 as a where false").batches()) == []
+    assert list(con.sql("create table t as select 1 as a").batches()) == []
+
+
+def test_other_statements_run_between_batches(con):
+    numbers = con.sql("select range as a from range(1_000_000)")
+    total, between = 0, []
+    for batch in numbers.batches():
+        total += batch.num_rows
+        between.append(con.sql("select ?", [len(between)]).fetchone()[0])
+        assert con.sql("from numbers limit 1").columns == ["a"]
+    assert total == 1_000_000 and between == list(range(len(between))) and len(between) > 1
+    # Two at once, and one that another statement reads.
+    with numbers.batches() as first, numbers.batches() as second:
+        assert next(iter(first)).num_rows == next(iter(second)).num_rows
+    reader = pa.RecordBatchReader.from_stream(numbers)
+    reader.read_next_batch()
+    assert con.sql("select count(*) < 1_000_000 from reader").fetchone() == (True,)
+
+
+def test_streams_fail_as_statements_do(con):
+    late = "select case when i = 900000 then error('at last') else i end as a from range(1000000) t(i)"
+    with pytest.raises(pybasalt.ArgumentError, match="at last"):
+        for _ in con.sql(late).batches():
+            pass
+    with pytest.raises(pa.ArrowInvalid, match="at last"):
+        pa.table(con.sql(late))
+    # Of what was fetched for another statement's sake, its own reader is told.
+    batches = iter(con.sql(late).batches())
+    next(batches)
+    assert con.sql("select 1").fetchone() == (1,)
+    with pytest.raises(pybasalt.ArgumentError, match="at last"):
+        for _ in batches:
+            pass
+
+
+def test_streams_are_stopped(con):
+    batches = iter(con.sql("select range as a from range(100_000_000_000)").batches())
+    next(batches)
+    con.interrupt()
+    with pytest.raises(pybasalt.Error) as caught:
+        for _ in batches:
+            pass
+    assert caught.value.code == "cancelled"
+    endless = con.sql("select range as a from range(100_000_000_000)").batches()
+    next(iter(endless))
+    del endless  # let go of before its end
+    assert con.sql("select 1").fetchone() == (1,)
+    # A statement that waits for the rest of such a one is stopped, too.
+    batches = iter(con.sql("select range as a from range(100_000_000_000)").batches())
+    next(batches)
+    threading.Timer(0.2, con.interrupt).start()
+    with pytest.raises(pybasalt.Error) as caught:
+        con.sql("select 1").fetchone()
+    assert caught.value.code == "cancelled"
+
+
+def test_streams_outlive_their_connection(here):
+    with pybasalt.connect(device="cpu") as con:
+        batches = con.sql("select range as a from range(1_000_000)").batches()
+    assert batches.read_all().num_rows == 1_000_000
+    with pytest.raises(pybasalt.Error, match="closed"):
+        con.sql("select 1").fetchall()
+
+
+def test_threads_read_streams_while_others_run_statements(con):
+    failed = []
+
+    def work(number):
+        try:
+            for _ in range(10):
+                relation = con.sql(f"select range + {number} as a from range(300_000)")
+                assert sum(batch.num_rows for batch in relation.batches()) == 300_000
+                assert con.sql("select ?", [number]).fetchone() == (number,)
+        except BaseException as error:  # noqa: BLE001: told below
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
 
 
 def test_threads_share_a_connection(con):

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "basalt/core/error.h"
+#include "basalt/core/arrow_status.h"
 #include "core/arrow_array.h"
 #include "core/arrow_format.h"
 #include "core/meaning.h"
@@ -197,8 +197,7 @@ class Stream {
       return 0;
     } catch (const Error& error) {
       error_ = error.what();
-      const bool memory = error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kOverLimit;
-      return memory ? ENOMEM : error.code() == ErrorCode::kCancelled ? ECANCELED : EIO;
+      return arrow_status(error.code());
     } catch (const std::bad_alloc&) {
       error_ = "out of memory";
       return ENOMEM;

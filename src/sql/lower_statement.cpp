@@ -18,7 +18,8 @@ struct LeavesPlans {
 
 }  // namespace
 
-Query lower_statement(duckdb::ClientContext& context, const std::string& text) {
+Query lower_statement(duckdb::ClientContext& context, const std::string& text,
+                      const duckdb::case_insensitive_map_t<duckdb::BoundParameterData>& values) {
   auto statements = context.ParseStatements(text);
   if (statements.size() != 1 || statements[0]->type != duckdb::StatementType::SELECT_STATEMENT) {
     throw Error(ErrorCode::kInvalidArgument, "one query was expected");
@@ -28,6 +29,7 @@ Query lower_statement(duckdb::ClientContext& context, const std::string& text) {
   std::string reason;  // thrown behind the transaction, which may be the user's
   context.RunFunctionInTransaction([&] {
     duckdb::Planner planner(context);
+    planner.parameter_data = values;  // become constants where they stand
     planner.CreatePlan(std::move(statements[0]));
     auto plan = duckdb::Optimizer(*planner.binder, context).Optimize(std::move(planner.plan));
     try {

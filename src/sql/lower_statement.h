@@ -8,7 +8,8 @@
 
 namespace basalt::sql {
 
-// Throws Error(kUnsupported) where a part of it is DuckDB's.
-Query lower_statement(duckdb::ClientContext& context, const std::string& text);
+// Throws Error(kUnsupported) where a part of it is DuckDB's. `values`: what its parameters stand for.
+Query lower_statement(duckdb::ClientContext& context, const std::string& text,
+                      const duckdb::case_insensitive_map_t<duckdb::BoundParameterData>& values);
 
 }  // namespace basalt::sql

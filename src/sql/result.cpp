@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "basalt/core/arrow_status.h"
 #include "duckdb/common/arrow/result_arrow_wrapper.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
 #include "duckdb/main/stream_query_result.hpp"
@@ -24,12 +25,15 @@ double milliseconds_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
 }
 
-// DuckDB's Arrow stream with our count around it. Its errors are sentences; the code is lost, as Arrow has none.
+// DuckDB's Arrow stream with our count and our errors around it. Of codes Arrow has those that end a statement from
+// outside: the rest are sentences.
 struct CountingStream {
   ArrowArrayStream inner{};
   std::shared_ptr<QueryResult::State::Counts> counts;
   std::shared_ptr<duckdb::Connection> connection;  // outlives the rows
+  std::shared_ptr<sql::StatementLog> log;
   steady_clock::time_point start;
+  std::string failure;
 
   ~CountingStream() {
     if (inner.release != nullptr) inner.release(&inner);
@@ -43,8 +47,12 @@ int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) {
 
 int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
   auto& self = *static_cast<CountingStream*>(stream->private_data);
-  const int status = self.inner.get_next(&self.inner, out);
-  if (status != 0) return status;
+  if (self.inner.get_next(&self.inner, out) != 0) {
+    const auto& wrapper = *static_cast<duckdb::ResultArrowArrayStreamWrapper*>(self.inner.private_data);
+    const Error error = sql::to_error(wrapper.last_error, self.log.get());
+    self.failure = error.what();
+    return arrow_status(error.code());
+  }
   if (out->release != nullptr) {
     self.counts->rows += static_cast<uint64_t>(out->length);
   } else if (!self.counts->done) {
@@ -55,8 +63,8 @@ int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
 }
 
 const char* stream_error(ArrowArrayStream* stream) {
-  auto& inner = static_cast<CountingStream*>(stream->private_data)->inner;
-  return inner.get_last_error(&inner);
+  auto& self = *static_cast<CountingStream*>(stream->private_data);
+  return self.failure.empty() ? self.inner.get_last_error(&self.inner) : self.failure.c_str();
 }
 
 void stream_release(ArrowArrayStream* stream) {
@@ -151,6 +159,7 @@ void QueryResult::to_arrow(ArrowArrayStream* out) {
   auto stream = std::make_unique<CountingStream>();
   stream->counts = state_->counts;
   stream->connection = state_->connection;
+  stream->log = state_->log;
   stream->start = state_->start;
   // The wrapper deletes itself when its stream is released.
   auto wrapper = std::make_unique<duckdb::ResultArrowArrayStreamWrapper>(std::move(state_->result), kBatchRows);

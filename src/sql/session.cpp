@@ -264,20 +264,30 @@ QueryResult Session::execute(const std::string& text) {
   return QueryResult(std::move(inner));
 }
 
+namespace {
+
+duckdb::case_insensitive_map_t<duckdb::BoundParameterData> bound_values(duckdb::ClientContext& context,
+                                                                        const std::vector<Parameter>& parameters) {
+  duckdb::case_insensitive_map_t<duckdb::BoundParameterData> values;
+  if (parameters.empty()) return values;
+  context.RunFunctionInTransaction([&] {
+    for (const Parameter& parameter : parameters) {
+      const duckdb::LogicalType type = duckdb::TransformStringToLogicalType(parameter.type, context);
+      const duckdb::Value given = parameter.text ? duckdb::Value(*parameter.text) : duckdb::Value();
+      values.emplace(parameter.name, duckdb::BoundParameterData(given.CastAs(context, type, true)));
+    }
+  });
+  return values;
+}
+
+}  // namespace
+
 QueryResult Session::execute(const std::string& text, const std::vector<Parameter>& parameters) {
   if (parameters.empty()) return execute(text);
   State& state = *state_;
   auto inner = state.begin_result();
   sql::translated(state.log.get(), [&] {
-    duckdb::case_insensitive_map_t<duckdb::BoundParameterData> values;
-    duckdb::ClientContext& context = *state.connection->context;
-    context.RunFunctionInTransaction([&] {
-      for (const Parameter& parameter : parameters) {
-        const duckdb::LogicalType type = duckdb::TransformStringToLogicalType(parameter.type, context);
-        const duckdb::Value given = parameter.text ? duckdb::Value(*parameter.text) : duckdb::Value();
-        values.emplace(parameter.name, duckdb::BoundParameterData(given.CastAs(context, type, true)));
-      }
-    });
+    auto values = bound_values(*state.connection->context, parameters);
     auto statements = state.connection->ExtractStatements(text);
     if (statements.size() != 1) throw Error(ErrorCode::kInvalidArgument, "parameters are values of one statement");
     if (statements[0]->type != duckdb::StatementType::SELECT_STATEMENT) state.forget_plans();
@@ -288,10 +298,13 @@ QueryResult Session::execute(const std::string& text, const std::vector<Paramete
   return QueryResult(std::move(inner));
 }
 
-Query Session::lower(const std::string& text) {
+Query Session::lower(const std::string& text, const std::vector<Parameter>& parameters) {
   State& state = *state_;
   state.log->clear();
-  return sql::translated(state.log.get(), [&] { return sql::lower_statement(*state.connection->context, text); });
+  return sql::translated(state.log.get(), [&] {
+    duckdb::ClientContext& context = *state.connection->context;
+    return sql::lower_statement(context, text, bound_values(context, parameters));
+  });
 }
 
 std::vector<PreparedQuery> Session::prepare(const std::vector<std::string>& queries) {

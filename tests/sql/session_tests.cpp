@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -118,6 +119,9 @@ TEST_F(SessionTest, LowersQueriesForCallersWhoRunThem) {
   const Table rows = run_query(query, {});
   EXPECT_EQ(rows.rows, 750u);
   EXPECT_EQ(rows.schema.fields[0].name, "key");
+  const std::vector<Parameter> bounds = {{"1", "BIGINT", "10"}, {"2", "BIGINT", "15"}};
+  const Query between = session_.lower("select id from '" + path + "' where id >= ? and id < ?", bounds);
+  EXPECT_EQ(run_query(between, {}).rows, 5u);
   EXPECT_EQ(code_of([&] { session_.lower("select row_number() over () from '" + path + "'"); }),
             ErrorCode::kUnsupported);
   EXPECT_EQ(code_of([&] { session_.lower("create table t (a int)"); }), ErrorCode::kInvalidArgument);
@@ -219,6 +223,25 @@ TEST_F(SessionTest, PassesArrowOutAndIn) {
   EXPECT_THAT(rows_of(other, "select count(*), sum(a), count(b), max(b) from incoming"),
               ElementsAre("5000|12497500|2500|s998"));
   EXPECT_EQ(result.report().rows, 5000u);
+}
+
+TEST_F(SessionTest, ArrowStreamsTellWhyTheyEnd) {
+  ArrowArrayStream stream{};
+  QueryResult result = session_.execute("select range from range(100000000000)");
+  result.to_arrow(&stream);
+  const auto next = [&] {
+    ArrowArray array{};
+    const int status = stream.get_next(&stream, &array);
+    if (array.release != nullptr) array.release(&array);
+    return status;
+  };
+  EXPECT_EQ(next(), 0);
+  session_.interrupt();
+  int status = 0;
+  while (status == 0) status = next();
+  EXPECT_EQ(status, ECANCELED);
+  EXPECT_STREQ(stream.get_last_error(&stream), "the statement was cancelled");
+  stream.release(&stream);
 }
 
 TEST_F(SessionTest, ReportsWhereAStatementRan) {

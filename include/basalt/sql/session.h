@@ -146,7 +146,7 @@ class Session {
 
   // What Basalt's own engine would run for a query: for callers who want its rows by run_query_on_device() or a Scan.
   // Throws Error(kUnsupported) with the reason where a part of the statement is DuckDB's.
-  Query lower(const std::string& sql);
+  Query lower(const std::string& sql, const std::vector<Parameter>& parameters = {});
 
   // Runs queries all at once and drops their rows, so that their kernels are compiled when they are executed. They see
   // the session's tables and views, except temporary ones.
