@@ -7,6 +7,7 @@
 #include "basalt/core/error.h"
 #include "basalt/exec/scan.h"
 #include "core/saturating.h"
+#include "exec/planned_reads.h"
 
 namespace basalt {
 
@@ -34,6 +35,7 @@ struct Scan::State {
   ScanOptions options;
   Schema schema;
   std::vector<ChunkRef> chunks;
+  std::vector<std::shared_ptr<const RemoteSource::Plan>> plans;
   ScanCounters counters;
 
   std::mutex mutex;
@@ -120,6 +122,10 @@ Scan::Scan(std::vector<std::shared_ptr<const File>> files, ScanOptions options) 
       throw Error(ErrorCode::kInvalidArgument, file->name() + ": its columns differ from those of the first file");
     }
     for (uint32_t i = 0; i < file->chunks().size(); ++i) state.chunks.push_back({file, i, columns});
+    std::vector<uint32_t> fields;
+    for (const uint32_t column : columns) fields.push_back(file->schema().fields[column].id);
+    const Expr* filter = state.options.has_filter ? &state.options.filter : nullptr;
+    state.plans.push_back(exec::plan_reads(*file, fields, filter, state.options.filter_columns));
   }
   state.results.resize(state.chunks.size());
   const uint64_t wanted = state.options.threads == 0 ? hardware_threads() : state.options.threads;
