@@ -1,7 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pybasalt._core import Batches, DeviceRows, Reader
+from pybasalt._core import Batches, DeviceRows, File, Reader
 
 class Result:
     rows: Batches
@@ -20,6 +20,8 @@ class Connection:
         temp_dir: str,
         strict: bool,
         find_table: Callable[[str], Any],
+        find_remote: Callable[[str], list[str]],
+        open_remote: Callable[[str], File],
     ) -> None: ...
     def execute(
         self,
@@ -28,7 +30,7 @@ class Connection:
         progress: Callable[[float], None] | None,
     ) -> Result: ...
     def scan(self, sql: str, threads: int, memory_limit: int) -> Reader | None: ...
-    def on_device(self, sql: str, device: str) -> DeviceRows: ...
+    def on_device(self, sql: str, device: str, chunk: int | None = None) -> DeviceRows: ...
     def convert(
         self, sql: str, path: str, arguments: Mapping[str, Any], progress: Callable[[int, int, int], None] | None
     ) -> dict[str, Any]: ...

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pybasalt import _core
+from pybasalt import _core, _remote
 from pybasalt._errors import Error
 from pybasalt._files import Summary, _with_decimals, _write_arguments, as_table
 from pybasalt._options import bytes_of, one_of, threads_of
@@ -264,7 +264,7 @@ class Connection:
         from pybasalt import _session
 
         self._core = _session.Connection(device, threads, bytes_of(memory_limit), bytes_of(gpu_memory), database, temp_dir,
-                                      strict, self._names)
+                                      strict, self._names, _remote.find, _remote.open_remote)
 
     def _with_tables(self, tables: dict[str, Any], method: str, sql: str, *arguments: Any) -> Any:
         if ";" in sql.rstrip("; \n"):  # of several statements, those before the one that asks would run twice

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -155,6 +156,17 @@ basalt::Query rows_of(const std::vector<std::shared_ptr<basalt::File>>& files,
 
 }  // namespace
 
+basalt::TileRange tiles_of_chunk(const basalt::File& file, std::optional<uint32_t> chunk) {
+  if (!chunk) return {};
+  if (*chunk >= file.chunks().size()) throw nb::index_error("the file has no such chunk");
+  basalt::TileRange tiles{0, 0};
+  for (uint32_t i = 0; i <= *chunk; ++i) {
+    tiles.begin = tiles.end;
+    tiles.end += basalt::tile_count(file.chunks()[i].rows);
+  }
+  return tiles;
+}
+
 basalt::Device parse_device(const std::string& name) {
   if (name == "auto") return basalt::Device::kAuto;
   if (name == "cpu") return basalt::Device::kCpu;
@@ -202,16 +214,19 @@ void bind_device(nb::module_& module) {
             return device_capsules(self.result->schema, self.result->array.array, self);
           },
           nb::arg("requested_schema").none() = nb::none(), nb::arg("kwargs"));
-  module.def("rows_on_device", [](const std::vector<std::shared_ptr<basalt::File>>& files,
-                                  const std::vector<std::string>& columns, const std::string& device,
-                                  uint32_t threads) {
+  const auto rows_on_device = [](const std::vector<std::shared_ptr<basalt::File>>& files,
+                                 const std::vector<std::string>& columns, const std::string& device, uint32_t threads,
+                                 std::optional<uint32_t> chunk) {
     basalt::CancelToken cancel;
     basalt::RunOptions options;
     options.device = parse_device(device);
     options.threads = threads;
     options.cancel = &cancel;
+    options.tiles = tiles_of_chunk(*files.at(0), chunk);
     return run_watched([&] { return run_on_device(rows_of(files, columns), options); }, {[&] { cancel.cancel(); }, {}});
-  });
+  };
+  module.def("rows_on_device", rows_on_device, nb::arg("files"), nb::arg("columns"), nb::arg("device"),
+             nb::arg("threads"), nb::arg("chunk").none() = nb::none());
   module.def("gpu", [] {
     const nb::gil_scoped_release released;
     return std::string(basalt::gpu().backend != nullptr ? "" : basalt::gpu().reason);
