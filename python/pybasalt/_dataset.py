@@ -10,7 +10,7 @@ import pyarrow.dataset
 import pyarrow.fs
 
 from pybasalt._arrow_filters import pushed
-from pybasalt._files import Paths, scan
+from pybasalt._files import Paths, scan, schema_of
 
 
 #: The name of a file that is not there: what pyarrow's own code, which takes the dataset for files of its own, would read.
@@ -22,8 +22,7 @@ class Dataset(pyarrow.dataset.FileSystemDataset):
     filter rules out are skipped; what of it only pyarrow understands, pyarrow evaluates on the rows that are left."""
 
     def __init__(self, path: Paths, threads: int = 0, filter: Any = None, memory_limit: int | str = 0) -> None:
-        with scan(path, threads=threads) as rows:
-            self._schema = pyarrow.schema(rows.schema)
+        self._schema = pyarrow.schema(schema_of(path, threads))
         kind = pyarrow.dataset.IpcFileFormat()
         nothing = kind.make_fragment(_OUTSIDE, pyarrow.fs.LocalFileSystem())
         super().__init__([nothing], self._schema, kind)

@@ -11,7 +11,7 @@ from typing import Any
 from pybasalt import _core, _planner, _remote
 from pybasalt._options import bytes_of, count_of, one_of, texts_by_name, threads_of
 from pybasalt._progress import ProgressCallback, shown
-from pybasalt._table import Rows, Scan, Table
+from pybasalt._table import Rows, Scan, Schema, Table
 from pybasalt.device import Column
 from pybasalt.expressions import Expression, quote_identifier, quote_text
 
@@ -255,6 +255,18 @@ def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | N
         if rows is not None and not of_one_file:
             source = f"(select * from {source} limit {rows[1] - rows[0]} offset {rows[0]})"
         return _run(_select(columns, source, filter), threads, memory_limit)
+
+
+def schema_of(paths: Paths, threads: int) -> Schema:
+    """Names and types of what `scan` gives. No rows are read, where DuckDB would read them all, either."""
+    listed = _list(paths)
+    if _is_named(listed):
+        return scan(paths, threads=threads).schema
+    with ExitStack() as names:
+        sql = _select(None, _source((_name_in_sql(path, names) for path in listed), {}), None)
+        session = _planner.session(threads_of(threads))
+        reader = session.scan(sql, threads, 0) or session.execute(f"{sql} limit 0", [], None).rows.reader()
+        return Scan(reader).schema
 
 
 def _name_in_sql(path: str | File, names: ExitStack) -> str:

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pybasalt._files import Paths, scan
+from pybasalt._files import Paths, scan, schema_of
 from pybasalt._pushdown import SWAPPED, UNKNOWN, Kind, Pushdown, Tree
 from pybasalt.expressions import Expression
 
@@ -123,8 +123,7 @@ def scan_polars(path: Paths, *, threads: int = 0, memory_limit: int | str = 0) -
     import polars
     from polars.io.plugins import register_io_source
 
-    with scan(path, threads=threads) as rows_of_files:
-        schema = polars.Schema(rows_of_files.schema)
+    schema = polars.Schema(schema_of(path, threads))
     # SQL has none of them: a filter there would cut them to microseconds.
     cuts = any(isinstance(kind, polars.Datetime) and kind.time_unit == "ns" and kind.time_zone for kind in schema.values())
 

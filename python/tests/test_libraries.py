@@ -141,6 +141,30 @@ def test_filters_skip_chunks(file, trips, monkeypatch):
     assert pybasalt.dataset(file).filter(pc.field("id") < 3).to_table(columns=["city"]).num_rows == 3
 
 
+@pytest.mark.large
+def test_folders_of_partitions_are_not_read_for_their_columns(here, trips, monkeypatch):
+    polars = pytest.importorskip("polars")
+    for day in range(2):
+        (here / f"lake/day={day}").mkdir(parents=True)
+        pybasalt.write(trips.slice(day * 100, 100), f"lake/day={day}/t.basalt")
+    asked = []
+    session = pybasalt._planner.session(1)
+
+    class Watched:
+        def scan(self, *arguments):
+            return session.scan(*arguments)
+
+        def execute(self, sql, *arguments):
+            asked.append(sql)
+            return session.execute(sql, *arguments)
+
+    monkeypatch.setattr(pybasalt._planner, "session", lambda *_: Watched())
+    lazy, dataset = pybasalt.scan_polars("lake", threads=1), pybasalt.dataset("lake", threads=1)
+    assert len(asked) == 2 and all(sql.endswith("limit 0") for sql in asked)
+    assert dataset.schema.names == lazy.collect_schema().names() == [*trips.column_names, "day"]
+    assert lazy.filter((polars.col("day") == 1) & (polars.col("id") < 105)).collect()["id"].to_list() == list(range(100, 105))
+
+
 def test_filters_of_duckdb_keep_to_limits(here, trips, monkeypatch):
     from pybasalt import _planner
 
