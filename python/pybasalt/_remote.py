@@ -17,6 +17,8 @@ _TRIES = 4
 _FIRST_PAUSE_S = 0.2
 #: The end of a file, with its footer, is asked for in several small pieces: they are cut from one.
 _TAIL_BYTES = 1 << 20
+#: Of so many files at once: a dataset may have any number.
+_KEPT_TAILS = 64
 #: What servers say that may be otherwise the next time, of their refusals: it took too long, there were too many.
 _PASSING = (408, 425, 429)
 #: Where an object is there as a whole or not at all, and renaming copies it.
@@ -92,17 +94,27 @@ class _Ranges:
         self._path = path
         self._size = size
         self._tail_start = max(0, size - _TAIL_BYTES)
-        self._tail: bytes | None = None
-        self._lock = threading.Lock()  # of the tail
+        self._number = next(_numbers)
+        self._fetching = threading.Lock()  # the tail
 
     def __call__(self, offset: int, length: int) -> bytes:
         if offset < self._tail_start:
             return self._fetch(offset, offset + length)
-        with self._lock:
-            if self._tail is None:
-                self._tail = self._fetch(self._tail_start, self._size)
         start = offset - self._tail_start
-        return self._tail[start : start + length]
+        with self._fetching:
+            return self._tail()[start : start + length]
+
+    def _tail(self) -> bytes:
+        with _lock:
+            tail = _tails.get(self._number)
+        if tail is None:
+            tail = self._fetch(self._tail_start, self._size)
+        with _lock:
+            _tails[self._number] = tail
+            _tails.move_to_end(self._number)
+            if len(_tails) > _KEPT_TAILS:
+                _tails.popitem(last=False)
+        return tail
 
     def _fetch(self, start: int, end: int) -> bytes:
         def request() -> bytes:
@@ -114,7 +126,9 @@ class _Ranges:
         return _retried(request)
 
 
+#: Of what follows.
 _lock = threading.Lock()
+_tails: OrderedDict[int, bytes] = OrderedDict()
 #: Files by their URL, with their version: opening one again costs a question about that.
 _kept: OrderedDict[str, tuple[tuple[str, ...], _core.File]] = OrderedDict()
 _named: dict[str, _core.File] = {}
@@ -246,6 +260,7 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     _kept.clear()
+    _tails.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)

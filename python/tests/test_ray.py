@@ -120,8 +120,6 @@ def test_partitions_become_columns(cluster, here, trips):
 
 def test_urls(cluster, folder, here, trips):
     pytest.importorskip("aiohttp")
-    from fsspec.implementations.http import HTTPFileSystem  # noqa: F401
-
     import functools
     import http.server
 

@@ -132,6 +132,15 @@ def test_folders_of_urls(memory, here, trips):
         pybasalt.read("memory://lake/*.none/*.basalt")
 
 
+def test_ends_of_few_files_are_kept(memory, trips, monkeypatch):
+    monkeypatch.setattr(pybasalt._remote, "_KEPT_TAILS", 3)
+    pybasalt._remote._tails.clear()
+    for part in range(8):
+        pybasalt.write(trips.slice(part * 1000, 1000), f"memory://many/{part}.basalt")
+    assert pybasalt.read("memory://many").num_rows == 8000
+    assert len(pybasalt._remote._tails) <= 3
+
+
 def test_files_are_put_as_a_whole(memory, here, trips, monkeypatch):
     files = fsspec.filesystem("memory")
     assert pybasalt.write(trips, "memory://out/a.basalt", sort_by="fare").rows == 100_000
