@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from pybasalt import _core, _planner, _remote
 from pybasalt._options import bytes_of, count_of, one_of, texts_by_name, threads_of
 from pybasalt._progress import ProgressCallback, share_of, shown_writing
-from pybasalt._table import Rows, Scan, Table, Tabular
+from pybasalt._table import Rows, Scan, Schema, Table, Tabular
 from pybasalt.device import Column
 from pybasalt.expressions import Expression, quote_identifier, quote_text
 
@@ -18,6 +19,8 @@ from pybasalt.expressions import Expression, quote_identifier, quote_text
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 #: A condition in SQL, or an expression of `pybasalt.col`.
 Filter = str | Expression
+#: Of many files; reading one waits for its storage most of the time.
+_FOOTERS_AT_ONCE = 16
 
 
 class File(Rows):
@@ -107,7 +110,7 @@ def open(path: str | os.PathLike[str]) -> File:
     >>> file.num_rows, file.schema.names, file.statistics("b")["max"]
     (10000, ['a', 'b'], 6)
     """
-    text = os.fspath(path)
+    text = _remote.plain(path)
     if not text:
         raise ValueError("the path is empty")
     return File(_remote.open_remote(text) if _remote.is_remote(text) else _core.open(text))
@@ -115,27 +118,21 @@ def open(path: str | os.PathLike[str]) -> File:
 
 def _list(paths: Paths | File | Sequence[File]) -> list[str | File]:
     many = [paths] if isinstance(paths, (str, os.PathLike, File)) else list(paths)
-    listed = [path if isinstance(path, File) else os.fspath(path) for path in many]
+    listed = [path if isinstance(path, File) else _remote.plain(path) for path in many]
     if not listed or "" in listed:
         raise ValueError("the path is empty" if listed else "a path is needed")
     return listed
 
 
-def _is_pattern(path: str) -> bool:
-    return any(sign in path for sign in "*?[") and not os.path.exists(path)
-
-
-def _folder_pattern(path: str) -> str:
-    """A folder is a dataset: of its own files, or else of those in folders of partitions."""
-    own = any(name.endswith(".basalt") for name in os.listdir(path))
-    return os.path.join(path, "*.basalt" if own else "**/*.basalt")
-
-
-def _opened(path: str | File) -> list[File]:
-    """The files of a path or of a URL, which may be a pattern."""
-    if isinstance(path, File):
-        return [path]
-    return [open(name) for name in (_remote.expand(path) if _remote.is_remote(path) else [path])]
+def _pattern_of(path: str) -> str | None:
+    """The pattern that a path stands for; None where it names one file. A folder is a dataset: of its own files, or else
+    of those in folders of partitions."""
+    if _remote.is_remote(path):
+        return path if _remote.is_pattern(path) else _remote.folder_pattern(path)
+    if os.path.isdir(path):
+        own = any(name.endswith(".basalt") for name in os.listdir(path))
+        return os.path.join(path, "*.basalt" if own else "**/*.basalt")
+    return path if any(sign in path for sign in "*?[") and not os.path.exists(path) else None
 
 
 def _check_alike(files: list[_core.File]) -> None:
@@ -144,11 +141,39 @@ def _check_alike(files: list[_core.File]) -> None:
         _core.scan_files(files, [], 1, 0)
 
 
-def _plain_files(paths: Sequence[str | File]) -> list[_core.File] | None:
-    """The files, if they are named one by one; patterns and folders are SQL's to expand."""
-    if any(isinstance(path, str) and (_is_pattern(path) or os.path.isdir(path)) for path in paths):
-        return None
-    return [(path if isinstance(path, File) else open(path))._core for path in paths]
+def _is_named(paths: Sequence[str | File]) -> bool:
+    """Whether the files are named one by one; patterns and folders are SQL's to expand."""
+    return all(isinstance(path, File) or _pattern_of(path) is None for path in paths)
+
+
+def _opened(paths: Sequence[str | File]) -> list[File]:
+    return [path if isinstance(path, File) else open(path) for path in paths]
+
+
+def file_names(paths: Paths | File) -> list[str | File]:
+    """The files of folders, globs and URLs, one by one."""
+    import glob
+
+    found: list[str | File] = []
+    for path in _list(paths):
+        pattern = None if isinstance(path, File) else _pattern_of(path)
+        if pattern is None:
+            found.append(path)
+        elif _remote.is_remote(pattern):
+            found += _remote.find(pattern)
+        else:
+            found += sorted(glob.glob(pattern, recursive=True))
+    if not found:
+        raise FileNotFoundError(f"{paths}: there are no files")
+    return found
+
+
+def files_of(paths: Paths | File) -> list[File]:
+    """The files of folders, globs and URLs, open. Their footers are read at the same time."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        return list(pool.map(lambda path: path if isinstance(path, File) else open(path), file_names(paths)))
 
 
 def _columns(columns: Sequence[str] | None) -> list[str] | None:
@@ -162,10 +187,10 @@ def _columns(columns: Sequence[str] | None) -> list[str] | None:
     return names
 
 
-def _source(paths: list[str], options: Mapping[str, bool | None]) -> str:
-    """The paths as a table of SQL's."""
-    literals = ", ".join(quote_text(_folder_pattern(path) if os.path.isdir(path) else path) for path in paths)
-    named = "".join(f", {name} = {str(value).lower()}" for name, value in options.items() if value is not None)
+def _source(paths: Iterable[str], options: Mapping[str, object]) -> str:
+    """The paths as a table of SQL's. Options that are None are left out."""
+    literals = ", ".join(quote_text(path) for path in paths)
+    named = "".join(f", {name} = {value}" for name, value in options.items() if value is not None)
     return f"read_basalt([{literals}]{named})"
 
 
@@ -175,10 +200,8 @@ def _condition(filter: Filter) -> str:
     return filter.sql if isinstance(filter, Expression) else filter
 
 
-def _select(columns: Sequence[str] | None, source: str, filter: Filter | None, rows: tuple[int, int] | None) -> str:
+def _select(columns: Sequence[str] | None, source: str, filter: Filter | None) -> str:
     names = "*" if columns is None else ", ".join(quote_identifier(name) for name in columns)
-    if rows is not None:
-        source = f"(select * from {source} limit {rows[1] - rows[0]} offset {rows[0]})"
     # On a line of its own: the condition may end in a comment.
     return f"select {names} from {source}" + ("" if filter is None else f" where (\n{_condition(filter)}\n)")
 
@@ -202,45 +225,62 @@ def _row_range(rows: int | slice | range | tuple[int, int] | None) -> tuple[int,
 
 
 def _run(sql: str, threads: int, memory_limit: int) -> _core.Reader:
-    session = _planner.session(threads)
-    reader = session.scan(sql, threads, memory_limit)
-    return reader if reader is not None else session.execute(sql, [], None).rows.reader()
+    reader = _planner.session(threads).scan(sql, threads, memory_limit)
+    if reader is None:
+        reader = _planner.session(threads, memory_limit).execute(sql, [], None).rows.reader()
+    return reader
 
 
 def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | None, rows: tuple[int, int] | None,
           threads: int, memory_limit: int | str, partitions: Mapping[str, bool | None]) -> _core.Reader:
     threads, memory_limit, columns = threads_of(threads), bytes_of(memory_limit), _columns(columns)
     listed = _list(paths)
-    if any(isinstance(path, str) and _remote.is_remote(path) for path in listed):
-        listed = [file for path in listed for file in _opened(path)]
-    in_sql = filter is not None or rows is not None or any(value is not None for value in partitions.values())
-    if not in_sql or any(isinstance(path, File) and _remote.is_remote(path.path) for path in listed):
-        files = _plain_files(listed)
-        if files is not None:
-            if not in_sql:
-                return _core.scan_files(files, list(columns or []), threads, memory_limit)
-            with _planner.named(_Reopened(files, threads, memory_limit)) as name:
-                sql = _select(columns, name, filter, rows)
-                return _planner.session(threads).execute(sql, [], None).rows.reader()
-    elif (files := _plain_files(listed)) is not None:
-        if not partitions.get("union_by_name"):
-            _check_alike(files)
+    options: dict[str, object] = dict(partitions)
+    if _is_named(listed):
+        files = _opened(listed)
+        cores = [file._core for file in files]
+        if filter is None and rows is None and all(value is None for value in options.values()):
+            return _core.scan_files(cores, list(columns or []), threads, memory_limit)
+        if not options.get("union_by_name"):
+            _check_alike(cores)
         # Files that are named one by one have their own columns, whatever their folders are called.
-        if partitions.get("hive_partitioning") is None:
-            partitions = {**partitions, "hive_partitioning": False}
-    names = [path._place if isinstance(path, File) else path for path in listed]
-    return _run(_select(columns, _source(names, partitions), filter, rows), threads, memory_limit)
+        if options.get("hive_partitioning") is None:
+            options["hive_partitioning"] = False
+        listed = list(files)
+    of_one_file = rows is not None and len(listed) == 1 and isinstance(listed[0], File)
+    if rows is not None and of_one_file:
+        options.update(first_row=rows[0], rows=rows[1] - rows[0])
+    with ExitStack() as names:
+        source = _source((_name_in_sql(path, names) for path in listed), options)
+        if rows is not None and not of_one_file:
+            source = f"(select * from {source} limit {rows[1] - rows[0]} offset {rows[0]})"
+        return _run(_select(columns, source, filter), threads, memory_limit)
 
 
-class _Reopened:
-    """Files that SQL cannot open itself, as a table of which it makes streams."""
+def schema_of(paths: Paths, threads: int) -> Schema:
+    """Names and types of what `scan` gives. No rows are read, where DuckDB would read them all, either."""
+    listed = _list(paths)
+    if _is_named(listed):
+        return scan(paths, threads=threads).schema
+    with ExitStack() as names:
+        sql = _select(None, _source((_name_in_sql(path, names) for path in listed), {}), None)
+        session = _planner.session(threads_of(threads))
+        reader = session.scan(sql, threads, 0) or session.execute(f"{sql} limit 0", [], None).rows.reader()
+        return Scan(reader).schema
 
-    def __init__(self, files: list[_core.File], threads: int, memory_limit: int) -> None:
-        self._files = files
-        self._limits = (threads, memory_limit)
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return _core.scan_files(self._files, [], *self._limits).stream()
+def _name_in_sql(path: str | File, names: ExitStack) -> str:
+    """What statements call a path or a file. An open file that is far away is not opened again."""
+    if not isinstance(path, File):
+        return _pattern_of(path) or path
+    return names.enter_context(_remote.named(path._core)) if _remote.is_remote(path.path) else path._place
+
+
+@contextmanager
+def _named_file(file: File) -> Iterator[str]:
+    """A file as a table of SQL's meanwhile."""
+    with ExitStack() as names:
+        yield _source([_name_in_sql(file, names)], {"hive_partitioning": False})
 
 
 def scan(path: Paths | File, columns: Sequence[str] | None = None, filter: Filter | None = None, *,
@@ -276,12 +316,10 @@ def read(path: Paths | File, columns: Sequence[str] | None = None, filter: Filte
     partitions = {"hive_partitioning": hive_partitioning, "union_by_name": union_by_name}
     wanted = _row_range(rows)
     listed = _list(path)
-    if wanted is not None and filter is None and len(listed) == 1:
-        files = _plain_files(listed)
-        if files is not None:
-            begin, end = wanted
-            return Table(files[0].read_rows(_columns(columns) or [], begin, end - begin, threads_of(threads),
-                                            bytes_of(memory_limit)))
+    if wanted is not None and filter is None and len(listed) == 1 and _is_named(listed):
+        begin, end = wanted
+        return Table(_opened(listed)[0]._core.read_rows(_columns(columns) or [], begin, end - begin, threads_of(threads),
+                                                        bytes_of(memory_limit)))
     return Table(_scan(path, columns, filter, wanted, threads, memory_limit, partitions).all())
 
 
@@ -316,6 +354,11 @@ def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: s
         "chunk_rows": count_of(chunk_rows, "chunk_rows"),
         "metadata": texts_by_name(metadata, "metadata"),
     }
+
+
+def _check_target(path: str | os.PathLike[str], append: bool) -> None:
+    if append and _remote.is_remote(os.fspath(path)):
+        raise ValueError("append adds to a folder of this machine: a file behind a URL is written under a name of its own")
 
 
 def _sorted(query: str, columns: Iterable[str]) -> str:
@@ -366,10 +409,10 @@ def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, st
           progress: bool | ProgressCallback | None = None) -> Summary:
     """Writes a table: of pyarrow, pandas, Polars, DuckDB, or anything else that speaks Arrow; or a dict of columns.
 
-    The file appears under its name when it is complete. `encoding` forces trees of columns, {"price": "delta(packed)"};
-    `effort` is fast, balanced or best; `purpose` is what the file is for: balanced, resident (in a GPU's memory),
-    transfer (copied there with every query) or disk (least bytes). `sort_by` sorts by columns; `append` adds a file to
-    a folder of them. `device` encodes on the GPU, to the same bytes.
+    The file appears under its name when it is complete; for a URL it is written to this machine first. `encoding` forces
+    trees of columns, {"price": "delta(packed)"}; `effort` is fast, balanced or best; `purpose` is what the file is for:
+    balanced, resident (in a GPU's memory), transfer (copied there with every query) or disk (least bytes). `sort_by`
+    sorts by columns; `append` adds a file to a folder of them. `device` encodes on the GPU, to the same bytes.
 
     >>> import pybasalt
     >>> pybasalt.write({"a": [1, 2, 3]}, "t.basalt").rows
@@ -377,17 +420,22 @@ def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, st
     """
     arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
                                  metadata)
-    return _write_table(as_table(table), os.fspath(path), arguments, progress)
+    _check_target(path, append)
+    return _write_table(as_table(table), path, arguments, progress)
 
 
-def _write_table(source: Any, target: str, arguments: dict[str, Any],
+def _write_table(source: Any, path: str | os.PathLike[str], arguments: dict[str, Any],
                  progress: bool | ProgressCallback | None) -> Summary:
+    shown_as = os.fspath(path)
     if not arguments["sort_by"]:
-        with shown_writing(progress, target, share_of(_known_rows(source))) as callback:
+        share = share_of(_known_rows(source))
+        with shown_writing(progress, shown_as, share) as callback, _remote.written(_remote.plain(path)) as target:
             return Summary(_core.write(source, target, arguments, callback))
     source = source._kept() if isinstance(source, Tabular) else source
     session = _planner.session(arguments["threads"])
-    with _planner.named(source) as name, shown_writing(progress, target, lambda _: session.progress()) as callback:
+    with (_planner.named(source) as name,
+          shown_writing(progress, shown_as, lambda _: session.progress()) as callback,
+          _remote.written(_remote.plain(path)) as target):
         query = _sorted(f"select * from {name}", arguments["sort_by"])
         return Summary(session.convert(query, target, arguments, callback))
 
@@ -412,6 +460,7 @@ def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
         query = _with_decimals(text, session.describe(text))
     else:
         query = _planner.query_for_file(text)
-    target = os.fspath(path)
-    with shown_writing(progress, target, lambda _: session.progress()) as callback:
+    _check_target(path, append)
+    with (shown_writing(progress, os.fspath(path), lambda _: session.progress()) as callback,
+          _remote.written(_remote.plain(path)) as target):
         return Summary(session.convert(_sorted(query, arguments["sort_by"]), target, arguments, callback))

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pybasalt import _remote
+
 if TYPE_CHECKING:
     from pybasalt import _session
 
@@ -18,15 +20,22 @@ _tables: dict[str, Any] = {}
 _numbers = itertools.count()
 
 
-def session(threads: int = 0) -> _session.Connection:
-    """Made on first use, one for each number of threads."""
+def _made(threads: int, memory_limit: int) -> _session.Connection:
     from pybasalt import _session
 
+    made = _session.Connection("cpu", threads, memory_limit, 0, "", "", False, _tables.get, _remote.find,
+                               _remote.open_remote)
+    made.execute("set TimeZone = 'UTC'", [], None)  # as files name it
+    return made
+
+
+def session(threads: int = 0, memory_limit: int = 0) -> _session.Connection:
+    """Made on first use, one for each number of threads; with a limit of memory, anew for each use."""
+    if memory_limit:
+        return _made(threads, memory_limit)
     with _lock:
         if threads not in _sessions:
-            made = _session.Connection("cpu", threads, 0, 0, "", "", False, _tables.get)
-            made.execute("set TimeZone = 'UTC'", [], None)  # as files name it
-            _sessions[threads] = made
+            _sessions[threads] = _made(threads, 0)
         return _sessions[threads]
 
 

@@ -1,9 +1,15 @@
-"""Files that fsspec reaches: read by ranges, few and large ones, tried again when they fail."""
+"""Files that fsspec reaches: found by patterns, read by ranges that are tried again when they fail, put there as a whole."""
 
 from __future__ import annotations
 
+import itertools
+import os
+import threading
 import time
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
 
 from pybasalt import _core
 
@@ -11,63 +17,250 @@ _TRIES = 4
 _FIRST_PAUSE_S = 0.2
 #: The end of a file, with its footer, is asked for in several small pieces: they are cut from one.
 _TAIL_BYTES = 1 << 20
+#: Of so many files at once: a dataset may have any number.
+_KEPT_TAILS = 64
+#: What servers say that may be otherwise the next time, of their refusals: it took too long, there were too many.
+_PASSING = (408, 425, 429)
+#: Where an object is there as a whole or not at all, and renaming copies it.
+_OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "http", "https"}
+#: What tells versions of a file apart, by the names that file systems have for it.
+_VERSION = ("ETag", "etag", "LastModified", "last_modified", "mtime", "created", "md5Hash", "Last-Modified")
+_KEPT_FILES = 256
+_OPENED = "opened://"
+
+Result = TypeVar("Result")
 
 
 def is_remote(path: str) -> bool:
     """Whether a path names a file system of fsspec's.
 
-    >>> is_remote("s3://bucket/x.basalt"), is_remote("x.basalt")
+    >>> is_remote("s3://bucket/x.basalt"), is_remote("x.basalt"), is_remote("file:///x.basalt")
+    (True, False, False)
+    """
+    return "://" in path and not path.startswith("file://")
+
+
+def plain(path: str | os.PathLike[str]) -> str:
+    """A path as text; one of this machine without its protocol.
+
+    >>> plain("file:///tmp/x.basalt"), plain("memory://x.basalt")
+    ('/tmp/x.basalt', 'memory://x.basalt')
+    """
+    return os.fspath(path).removeprefix("file://")
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a URL stands for any number of files. What follows a question mark is a query, not a pattern.
+
+    >>> is_pattern("s3://b/*.basalt"), is_pattern("https://h/x.basalt?key=1")
     (True, False)
     """
-    return "://" in path
+    return any(sign in path for sign in "*[")
 
 
-def _retried(action: Any, *arguments: Any, **named: Any) -> Any:
-    for attempt in range(_TRIES):
+def _may_pass(error: Exception) -> bool:
+    """Whether the same request may succeed later."""
+    if isinstance(error, (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)):
+        return False
+    status = getattr(error, "status", None)  # of HTTP, as aiohttp tells it
+    if isinstance(status, int):
+        return status >= 500 or status in _PASSING
+    # Libraries of file systems have errors of their own; these are mistakes of a program's.
+    return not isinstance(error, (ValueError, TypeError, LookupError, AttributeError, NotImplementedError, ImportError))
+
+
+def _retried(action: Callable[[], Result]) -> Result:
+    for attempt in itertools.count(1):
         try:
-            return action(*arguments, **named)
-        except FileNotFoundError:
-            raise
-        except OSError:
-            if attempt + 1 == _TRIES:
+            return action()
+        except Exception as error:
+            if attempt == _TRIES or not _may_pass(error):
                 raise
-            time.sleep(_FIRST_PAUSE_S * 2**attempt)
+            time.sleep(_FIRST_PAUSE_S * 2 ** (attempt - 1))
+    raise AssertionError  # not reached
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    import fsspec
+
+    return fsspec.core.url_to_fs(url)
 
 
 class _Ranges:
+    """Answers reads of a file."""
+
     def __init__(self, files: Any, path: str, size: int) -> None:
         self._files = files
         self._path = path
-        self._tail_start = max(0, size - _TAIL_BYTES)
-        self._tail: bytes | None = None
         self._size = size
+        self._tail_start = max(0, size - _TAIL_BYTES)
+        self._number = next(_numbers)
+        self._fetching = threading.Lock()  # the tail
 
     def __call__(self, offset: int, length: int) -> bytes:
-        if offset >= self._tail_start:
-            if self._tail is None:
-                self._tail = self._fetch(self._tail_start, self._size)
-            start = offset - self._tail_start
-            return self._tail[start : start + length]
-        return self._fetch(offset, offset + length)
+        if offset < self._tail_start:
+            return self._fetch(offset, offset + length)
+        start = offset - self._tail_start
+        with self._fetching:
+            return self._tail()[start : start + length]
+
+    def _tail(self) -> bytes:
+        with _lock:
+            tail = _tails.get(self._number)
+        if tail is None:
+            tail = self._fetch(self._tail_start, self._size)
+        with _lock:
+            _tails[self._number] = tail
+            _tails.move_to_end(self._number)
+            if len(_tails) > _KEPT_TAILS:
+                _tails.popitem(last=False)
+        return tail
 
     def _fetch(self, start: int, end: int) -> bytes:
-        return bytes(_retried(self._files.cat_file, self._path, start=start, end=end))
+        def request() -> bytes:
+            found = bytes(self._files.cat_file(self._path, start=start, end=end))
+            if len(found) != end - start:
+                raise OSError(f"{self._path}: {end - start} bytes at {start} were asked for, {len(found)} came")
+            return found
+
+        return _retried(request)
 
 
-def expand(pattern: str) -> list[str]:
-    """The files that a pattern stands for, with their protocol."""
-    import fsspec
-
-    files, path = fsspec.core.url_to_fs(pattern)
-    if not any(sign in path for sign in "*?["):
-        return [pattern]
-    return [files.unstrip_protocol(found) for found in sorted(files.glob(path))]
+#: Of what follows.
+_lock = threading.Lock()
+_tails: OrderedDict[int, bytes] = OrderedDict()
+#: Files by their URL, with their version: opening one again costs a question about that.
+_kept: OrderedDict[str, tuple[tuple[str, ...], _core.File]] = OrderedDict()
+_named: dict[str, _core.File] = {}
+_numbers = itertools.count()
 
 
 def open_remote(path: str) -> _core.File:
-    """Opens a file by its URL."""
-    import fsspec
+    """Opens a file by its URL, or by the name that `named` gave it."""
+    if path.startswith(_OPENED):
+        return _named[path]
+    files, inner = _file_system(path)
+    info = _retried(lambda: files.info(inner))
+    known = [str(info[name]) for name in _VERSION if info.get(name)]
+    version = (str(info["size"]), *known)
+    with _lock:
+        if known and path in _kept and _kept[path][0] == version:
+            _kept.move_to_end(path)
+            return _kept[path][1]
+    file = _core.open_source(path, info["size"], _Ranges(files, inner, info["size"]))
+    if known:
+        with _lock:
+            _kept[path] = (version, file)
+            if len(_kept) > _KEPT_FILES:
+                _kept.popitem(last=False)
+    return file
 
-    files, inner = fsspec.core.url_to_fs(path)
-    size = _retried(files.info, inner)["size"]
-    return _core.open_source(path, size, _Ranges(files, inner, size))
+
+@contextmanager
+def named(file: _core.File) -> Iterator[str]:
+    """A name under which statements find an open file meanwhile."""
+    name = f"{_OPENED}{next(_numbers)}.basalt"
+    _named[name] = file
+    try:
+        yield name
+    finally:
+        del _named[name]
+
+
+def find(pattern: str) -> list[str]:
+    """The files that a URL stands for, in the order of their names; hidden ones are left out."""
+    if pattern.startswith(_OPENED) or not is_pattern(pattern):
+        return [pattern]
+    files, path = _file_system(pattern)
+    root = path[: min(path.index(sign) for sign in "*[" if sign in path)]
+    found = _retried(lambda: files.glob(path))
+    return [files.unstrip_protocol(name) for name in sorted(found) if "/." not in "/" + name[len(root) :]]
+
+
+def folder_pattern(url: str) -> str | None:
+    """The pattern of a folder's files, its own or else those in folders of partitions; None where it is no folder."""
+    if is_pattern(url) or url.endswith(".basalt"):
+        return None
+    files, path = _file_system(url)
+    if not _retried(lambda: files.isdir(path)):
+        return None
+    own = any(name.endswith(".basalt") for name in _retried(lambda: files.ls(path, detail=False)))
+    return url.rstrip("/") + ("/*.basalt" if own else "/**/*.basalt")
+
+
+def _is_object_store(files: Any) -> bool:
+    return not _OBJECT_STORES.isdisjoint([files.protocol] if isinstance(files.protocol, str) else files.protocol)
+
+
+def put(local: str, url: str) -> None:
+    """Copies a file of this machine to a URL, where it appears as a whole."""
+    files, path = _file_system(url)
+    import uuid
+
+    folder, _, name = path.rpartition("/")
+    if _is_object_store(files):
+        _retried(lambda: files.put_file(local, path))
+    else:
+        hidden = f"{folder}/.{name}.{uuid.uuid4().hex}"
+        with ExitStack() as undo:
+            undo.callback(lambda: files.rm(hidden) if files.exists(hidden) else None)
+            files.makedirs(folder, exist_ok=True)
+            _retried(lambda: files.put_file(local, hidden))
+            files.mv(hidden, path)
+    files.invalidate_cache(folder)
+
+
+def make_folder(path: str) -> None:
+    """Makes a folder, of this machine or behind a URL; stores of objects have none."""
+    if not is_remote(path):
+        os.makedirs(path)
+        return
+    files, inner = _file_system(path)
+    if not _is_object_store(files):
+        files.makedirs(inner, exist_ok=True)
+
+
+def move(path: str, to: str) -> None:
+    """Moves a file within a file system, of this machine or behind a URL."""
+    if not is_remote(path):
+        os.rename(path, to)
+        return
+    files, inner = _file_system(path)
+    _retried(lambda: files.mv(inner, _file_system(to)[1]))
+
+
+def remove_folder(path: str) -> None:
+    """Removes a folder and what is in it, if it is there."""
+    if not is_remote(path):
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    files, inner = _file_system(path)
+    if files.exists(inner):
+        files.rm(inner, recursive=True)
+
+
+@contextmanager
+def written(target: str) -> Iterator[str]:
+    """The path to write for a path or URL. What was written for a URL is put there afterwards, if nothing failed."""
+    if not is_remote(target):
+        yield target
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="pybasalt-") as folder:
+        local = os.path.join(folder, "written.basalt")
+        yield local
+        put(local, target)
+
+
+def _after_fork() -> None:
+    """A forked process has none of the threads by which file systems wait for answers: it opens its own."""
+    global _lock
+    _lock = threading.Lock()
+    _kept.clear()
+    _tails.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pybasalt._core import Batches, DeviceRows, Reader
+from pybasalt._core import Batches, DeviceRows, File, Reader
 
 class Result:
     rows: Batches
@@ -20,6 +20,8 @@ class Connection:
         temp_dir: str,
         strict: bool,
         find_table: Callable[[str], Any],
+        find_remote: Callable[[str], list[str]],
+        open_remote: Callable[[str], File],
     ) -> None: ...
     def execute(
         self,
@@ -30,7 +32,7 @@ class Connection:
     def stream(self, sql: str, parameters: Sequence[tuple[str, str, str | None]]) -> Reader: ...
     def scan(self, sql: str, threads: int, memory_limit: int) -> Reader | None: ...
     def on_device(
-        self, sql: str, parameters: Sequence[tuple[str, str, str | None]], device: str
+        self, sql: str, parameters: Sequence[tuple[str, str, str | None]], device: str, chunk: int | None = None
     ) -> tuple[DeviceRows, dict[str, Any]]: ...
     def convert(
         self, sql: str, path: str, arguments: Mapping[str, Any], progress: Callable[[int, int, int], None] | None

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pybasalt import _core
+from pybasalt import _core, _remote
 from pybasalt._errors import Error
-from pybasalt._files import Summary, _sorted, _with_decimals, _write_arguments, _write_table, as_table
+from pybasalt._files import Summary, _check_target, _sorted, _with_decimals, _write_arguments, _write_table, as_table
 from pybasalt._options import bytes_of, one_of, threads_of
 from pybasalt._progress import ProgressCallback, ShareCallback, shown_running, shown_writing
 from pybasalt._report import Report
@@ -204,12 +204,13 @@ class Relation(Rows):
         """
         arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
                                      metadata)
-        target = os.fspath(path)
+        _check_target(path, append)
         if self._found is not None or self._parameters:
-            return _write_table(self, target, arguments, progress)
+            return _write_table(self, path, arguments, progress)
         columns = self._connection._with_tables(self._tables, "describe", self.sql)
         query = _sorted(_with_decimals(self.sql, columns), arguments["sort_by"])
-        with shown_writing(progress, target, lambda _: self._connection._core.progress()) as callback:
+        with (shown_writing(progress, os.fspath(path), lambda _: self._connection._core.progress()) as callback,
+              _remote.written(_remote.plain(path)) as target):
             return Summary(self._connection._with_tables(self._tables, "convert", query, target, arguments, callback))
 
 
@@ -317,7 +318,7 @@ class Connection:
         from pybasalt import _session
 
         self._core = _session.Connection(device, threads, bytes_of(memory_limit), bytes_of(gpu_memory), database, temp_dir,
-                                      strict, self._names)
+                                      strict, self._names, _remote.find, _remote.open_remote)
 
     def _with_tables(self, tables: dict[str, Any], method: str, sql: str, *arguments: Any) -> Any:
         if ";" in sql.rstrip("; \n"):  # of several statements, those before the one that asks would run twice

@@ -2,89 +2,121 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pybasalt._files import Paths, scan
-from pybasalt.expressions import Expression, col
+from pybasalt._files import Paths, scan, schema_of
+from pybasalt._pushdown import SWAPPED, UNKNOWN, Kind, Pushdown, Tree
+from pybasalt.expressions import Expression
 
 if TYPE_CHECKING:
     import polars
 
+_COMPARISONS = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+_NUMBERS_AND_TEXTS = ("Int", "Float", "Str", "String", "Boolean", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16",
+                      "UInt32", "UInt64", "Float64")
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MICROSECONDS = {"Microseconds": 1, "Milliseconds": 1000}
+#: Ends of BETWEEN that are part of it.
+_CLOSED = {"Both": (">=", "<="), "Left": (">=", "<"), "Right": (">", "<="), "None": (">", "<")}
 
-def _literal(node: dict[str, Any]) -> object:
-    """The value of a literal in Polars' serialised form; raises KeyError for those that SQL has no short form of."""
+
+def _kind(type: Any) -> Kind | None:
+    """Of 32-bit floats Polars rounds the value to them, and SQL does not."""
+    name = str(type)
+    if type.is_integer():
+        return Kind("int")
+    if type.is_decimal():
+        return Kind("decimal", type.scale)
+    if name.startswith("Datetime"):
+        return None if type.time_unit == "ns" else Kind("moment" if type.time_zone is None else "instant")
+    names = {"Boolean": "bool", "Float64": "float", "String": "text", "Binary": "bytes", "Date": "date"}
+    return Kind(names[name]) if name in names else None
+
+
+def _value(node: dict[str, Any]) -> Any:
+    """The value of a literal in Polars' serialised form. Raises KeyError for those that have no equal of Python's."""
     value = node["Literal"]
-    while isinstance(value, dict):
-        kind, value = next(iter(value.items()))
-        if kind not in ("Scalar", "Dyn", "value", "Int", "Float", "Str", "String", "Boolean", "Int8", "Int16", "Int32",
-                        "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64"):
-            raise KeyError(kind)
-    if isinstance(value, (list, tuple)) or value is None:
-        raise KeyError("Literal")
-    return value
+    for shell in ("Scalar", "Dyn"):
+        if isinstance(value, dict) and shell in value:
+            value = value[shell]
+    ((kind, value),) = value.items()
+    if kind in _NUMBERS_AND_TEXTS:
+        return value
+    if kind == "Date":
+        return _EPOCH.date() + datetime.timedelta(days=value)
+    if kind == "Datetime":
+        count, unit, zone = value
+        moment = _EPOCH + datetime.timedelta(microseconds=count * _MICROSECONDS[unit])
+        return moment if zone is None else moment.replace(tzinfo=datetime.timezone.utc)
+    if kind == "Decimal":
+        digits, _, scale = value
+        return decimal.Decimal(digits).scaleb(-scale)
+    raise KeyError(kind)
 
 
-_COMPARISONS = {
-    "Eq": Expression.__eq__, "NotEq": Expression.__ne__, "Lt": Expression.__lt__, "LtEq": Expression.__le__,
-    "Gt": Expression.__gt__, "GtEq": Expression.__ge__,
-}
-_SWAPPED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
+def _values(node: dict[str, Any]) -> list[Any]:
+    """Those of a literal that is a list, or a series: a stream of Arrow's, in bytes."""
+    import polars
+
+    literal = node["Literal"]
+    data = literal["Series"] if "Series" in literal else literal["Scalar"]["List"]
+    values = polars.read_ipc_stream(io.BytesIO(bytes(data))).to_series(0)
+    if values.dtype == polars.Float32:
+        raise KeyError("Float32")
+    return list(values.to_list())
 
 
-def _compare_alike(kind: Any, value: object) -> bool:
-    """Whether SQL and Polars compare a column of a type with a value by the same rules. Of 32-bit floats they do not:
-    Polars rounds the value to them."""
-    if isinstance(value, bool):
-        return str(kind) == "Boolean"
-    if isinstance(value, (int, float)):
-        return bool(kind.is_integer()) or str(kind) == "Float64"
-    return str(kind) == "String"
-
-
-def _translated(node: dict[str, Any], schema: Mapping[str, Any] | None) -> Expression | None:
+def _tree(node: dict[str, Any]) -> Tree:
+    """A predicate in Polars' serialised form as one of `Pushdown`'s."""
     try:
-        return _translate(node, schema)
-    except (KeyError, TypeError, StopIteration):
-        return None
+        if "Column" in node:
+            return "holds", node["Column"]
+        return _binary(**node["BinaryExpr"]) if "BinaryExpr" in node else _call(**node["Function"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return UNKNOWN
 
 
-def _only(parts: list[Expression]) -> Expression:
-    if not parts:
-        raise KeyError("neither side")
-    return parts[0]
-
-
-def _translate(node: dict[str, Any], schema: Mapping[str, Any] | None) -> Expression:
-    """A predicate of Polars', or a weaker one, as one of ours. Raises KeyError where there is none."""
-    parts = node["BinaryExpr"]
-    left, word, right = parts["left"], parts["op"], parts["right"]
-    if word in ("And", "LogicalAnd"):
-        both = [part for part in (_translated(left, schema), _translated(right, schema)) if part is not None]
-        return both[0] & both[1] if len(both) == 2 else _only(both)
-    if word in ("Or", "LogicalOr"):
-        return _translate(left, schema) | _translate(right, schema)
+def _binary(left: dict[str, Any], op: str, right: dict[str, Any]) -> Tree:
+    if op in ("And", "LogicalAnd", "Or", "LogicalOr"):
+        return "and" if op.endswith("And") else "or", _tree(left), _tree(right)
+    word = _COMPARISONS[op]
     if "Column" in right:
-        left, word, right = right, _SWAPPED[word], left
-    value = _literal(right)
-    if schema is not None and not _compare_alike(schema[left["Column"]], value):
-        raise KeyError(left["Column"])
-    return _COMPARISONS[word](col(left["Column"]), value)
+        left, word, right = right, SWAPPED[word], left
+    return "compare", word, left["Column"], _value(right)
 
 
-def pushed(predicate: polars.Expr, schema: Mapping[str, Any] | None = None) -> Expression | None:
+def _call(input: list[dict[str, Any]], function: dict[str, Any]) -> Tree:
+    what = function["Boolean"]
+    if what == "Not":
+        return "not", _tree(input[0])
+    column = input[0]["Column"]
+    if what in ("IsNull", "IsNotNull"):
+        return "is_null" if what == "IsNull" else "is_not_null", column
+    if "IsBetween" in what:
+        low, high = _CLOSED[what["IsBetween"]["closed"]]
+        return "and", ("compare", low, column, _value(input[1])), ("compare", high, column, _value(input[2]))
+    return "in", column, _values(input[1]), what["IsIn"]["nulls_equal"]
+
+
+def pushed(predicate: polars.Expr, schema: Mapping[str, Any]) -> Expression | None:
     """A filter that holds for every row that a predicate holds for; None where there is no such one but "true".
-    `schema` has the types of columns; without it, all are taken for types that SQL compares as Polars does."""
+    `schema` has the types of columns."""
     import json
     import warnings
 
+    kinds = {name: kind for name, type in schema.items() if (kind := _kind(type)) is not None}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the form is Polars' own to change: what is not known is not pushed
-        return _translated(json.loads(predicate.meta.serialize(format="json")), schema)
+        tree = _tree(json.loads(predicate.meta.serialize(format="json")))
+    return Pushdown(kinds, nan_is_greatest=True).filter(tree)
 
 
-def scan_polars(path: Paths, *, threads: int = 0) -> polars.LazyFrame:
-    """A lazy frame over files.
+def scan_polars(path: Paths, *, threads: int = 0, memory_limit: int | str = 0) -> polars.LazyFrame:
+    """A lazy frame over files. `threads` and `memory_limit` as for `scan`.
 
     `pybasalt.scan_polars("trips.basalt").filter(polars.col("fare") > 3).select("id").head(5).collect()` decodes the two
     columns, skips what the filter cannot hold for, and stops after five rows.
@@ -97,8 +129,7 @@ def scan_polars(path: Paths, *, threads: int = 0) -> polars.LazyFrame:
     import polars
     from polars.io.plugins import register_io_source
 
-    with scan(path, threads=threads) as rows_of_files:
-        schema = polars.Schema(rows_of_files.schema)
+    schema = polars.Schema(schema_of(path, threads))
     # SQL has none of them: a filter there would cut them to microseconds.
     cuts = any(isinstance(kind, polars.Datetime) and kind.time_unit == "ns" and kind.time_zone for kind in schema.values())
 
@@ -112,7 +143,7 @@ def scan_polars(path: Paths, *, threads: int = 0) -> polars.LazyFrame:
         if wanted is not None and not wanted:
             wanted = list(schema)[:1]  # only rows are counted
         left = rows
-        for batch in scan(path, wanted, filter, threads=threads):
+        for batch in scan(path, wanted, filter, threads=threads, memory_limit=memory_limit):
             frame = polars.DataFrame(batch)
             # SQL's times have microseconds.
             frame = frame.cast({name: schema[name] for name, kind in frame.schema.items() if kind != schema[name]})

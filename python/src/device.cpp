@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include <dlfcn.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -180,6 +181,17 @@ basalt::Query rows_of(const std::vector<std::shared_ptr<basalt::File>>& files,
 
 }  // namespace
 
+basalt::TileRange tiles_of_chunk(const basalt::File& file, std::optional<uint32_t> chunk) {
+  if (!chunk) return {};
+  if (*chunk >= file.chunks().size()) throw nb::index_error("the file has no such chunk");
+  basalt::TileRange tiles{0, 0};
+  for (uint32_t i = 0; i <= *chunk; ++i) {
+    tiles.begin = tiles.end;
+    tiles.end += basalt::tile_count(file.chunks()[i].rows);
+  }
+  return tiles;
+}
+
 basalt::Device parse_device(const std::string& name) {
   if (name == "auto") return basalt::Device::kAuto;
   if (name == "cpu") return basalt::Device::kCpu;
@@ -224,19 +236,25 @@ void bind_device(nb::module_& module) {
            [](const DeviceRows& self, size_t place) {
              return DeviceColumn{self.result, place};
            })
-      .def("__arrow_c_device_array__", [](const DeviceRows& self) {
-        return device_capsules(self.result->schema, self.result->array.array, self.result);
-      });
-  module.def("rows_on_device", [](const std::vector<std::shared_ptr<basalt::File>>& files,
-                                  const std::vector<std::string>& columns, const std::string& device,
-                                  uint32_t threads) {
+      .def(
+          "__arrow_c_device_array__",
+          [](const DeviceRows& self, const nb::object&, const nb::kwargs&) {
+            return device_capsules(self.result->schema, self.result->array.array, self.result);
+          },
+          nb::arg("requested_schema").none() = nb::none(), nb::arg("kwargs"));
+  const auto rows_on_device = [](const std::vector<std::shared_ptr<basalt::File>>& files,
+                                 const std::vector<std::string>& columns, const std::string& device, uint32_t threads,
+                                 std::optional<uint32_t> chunk) {
     basalt::CancelToken cancel;
     basalt::RunOptions options;
     options.device = parse_device(device);
     options.threads = threads;
     options.cancel = &cancel;
+    options.tiles = tiles_of_chunk(*files.at(0), chunk);
     return run_watched([&] { return run_on_device(rows_of(files, columns), options); }, {[&] { cancel.cancel(); }, {}});
-  });
+  };
+  module.def("rows_on_device", rows_on_device, nb::arg("files"), nb::arg("columns"), nb::arg("device"),
+             nb::arg("threads"), nb::arg("chunk").none() = nb::none());
   module.def("gpu", [] {
     const nb::gil_scoped_release released;
     return std::string(basalt::gpu().backend != nullptr ? "" : basalt::gpu().reason);

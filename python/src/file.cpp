@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
+#include "basalt/file/remote_source.h"
 #include "work.h"
 
 namespace pybasalt {
@@ -186,7 +187,8 @@ void bind_file(nb::module_& module) {
     return File::open(path);
   });
   module.def("open_source", [](const std::string& name, uint64_t size, nb::callable read) {
-    const auto source = std::make_shared<PythonSource>(name, size, std::move(read));
+    const auto source =
+        std::make_shared<basalt::RemoteSource>(std::make_shared<PythonSource>(name, size, std::move(read)));
     const nb::gil_scoped_release released;
     return File::open(source);
   });

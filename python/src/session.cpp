@@ -47,12 +47,12 @@ std::shared_ptr<nb::object> hold(nb::object object) {
 
 // DuckDB's threads call these: what Python raises becomes an error of ours.
 template <typename Body>
-auto with_python(const Body& body) {
+auto with_python(const Body& body, ErrorCode code = ErrorCode::kInvalidArgument) {
   const nb::gil_scoped_acquire acquired;
   try {
     return body();
   } catch (const nb::python_error& error) {
-    throw Error(ErrorCode::kInvalidArgument, error.what());
+    throw Error(code, error.what());
   }
 }
 
@@ -65,6 +65,18 @@ std::function<basalt::StreamOpener(const std::string&)> table_finder(nb::object 
     if (table == nullptr) return {};
     return [table](ArrowArrayStream* out) { with_python([&] { open_python(*table, out); }); };
   };
+}
+
+basalt::RemoteFiles remote_files(nb::object find, nb::object open) {
+  basalt::RemoteFiles files;
+  files.find = [find = hold(std::move(find))](const std::string& pattern) {
+    return with_python([&] { return nb::cast<std::vector<std::string>>((*find)(pattern)); }, ErrorCode::kIo);
+  };
+  files.open = [open = hold(std::move(open))](const std::string& name) -> std::shared_ptr<const basalt::File> {
+    return with_python([&] { return outlasting(nb::cast<std::shared_ptr<basalt::File>>((*open)(name))); },
+                       ErrorCode::kIo);
+  };
+  return files;
 }
 
 struct Result {
@@ -119,7 +131,8 @@ basalt::QueryReport report_on(const DeviceRows& rows) {
 class Connection {
  public:
   Connection(const std::string& device, uint32_t threads, uint64_t memory_limit, uint64_t gpu_memory,
-             const std::string& database, const std::string& temp_dir, bool strict, nb::object find_table) {
+             const std::string& database, const std::string& temp_dir, bool strict, nb::object find_table,
+             nb::object find_remote, nb::object open_remote) {
     basalt::SessionOptions options;
     options.device = parse_device(device);
     options.threads = threads;
@@ -129,6 +142,7 @@ class Connection {
     options.temp_dir = temp_dir;
     options.strict = strict;
     options.find_table = table_finder(std::move(find_table));
+    options.remote_files = remote_files(std::move(find_remote), std::move(open_remote));
     device_ = options.device;
     threads_ = threads;
     const nb::gil_scoped_release released;
@@ -197,9 +211,9 @@ class Connection {
     return watched(work, nb::none());
   }
 
-  // The rows, and the report on them.
+  // The rows, and the report on them. `chunk`: of a query over one file, only that part of it.
   std::pair<DeviceRows, nb::dict> on_device(const std::string& sql, const Parameters& parameters,
-                                            const std::string& device) {
+                                            const std::string& device, std::optional<uint32_t> chunk) {
     check_process();
     const auto values = to_parameters(parameters);
     basalt::CancelToken cancel;
@@ -209,6 +223,13 @@ class Connection {
     options.cancel = &cancel;
     const auto work = [&] {
       const basalt::Query query = alone([&] { return session().lower(sql, values); });
+      if (chunk) {
+        const auto& files = query.stages.front().files;
+        if (query.stages.size() != 1 || files.size() != 1) {
+          throw Error(ErrorCode::kUnsupported, "a query of a chunk reads one file and does nothing but filter");
+        }
+        options.tiles = tiles_of_chunk(*files.front(), chunk);
+      }
       return run_on_device(query, options);
     };
     DeviceRows rows = run_watched(work, {[&] { cancel.cancel(); }, {}});
@@ -366,11 +387,12 @@ NB_MODULE(_session, module) {
       .def_prop_ro("report", [](const Result& self) { return to_python(self.report); });
   nb::class_<Connection>(module, "Connection")
       .def(nb::init<const std::string&, uint32_t, uint64_t, uint64_t, const std::string&, const std::string&, bool,
-                    nb::object>())
+                    nb::object, nb::object, nb::object>())
       .def("execute", &Connection::execute, nb::arg("sql"), nb::arg("parameters"), nb::arg("progress").none())
       .def("stream", &Connection::stream)
       .def("scan", &Connection::scan)
-      .def("on_device", &Connection::on_device)
+      .def("on_device", &Connection::on_device, nb::arg("sql"), nb::arg("parameters"), nb::arg("device"),
+           nb::arg("chunk").none() = nb::none())
       .def("convert", &Connection::convert, nb::arg("sql"), nb::arg("path"), nb::arg("arguments"),
            nb::arg("progress").none())
       .def("describe", &Connection::describe)

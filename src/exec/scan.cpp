@@ -87,7 +87,8 @@ struct ChunkScan::State {
   Schema schema;
 
   void open();
-  bool next_rows();  // advances to a tile with alive rows
+  bool next_rows();                       // advances to a tile with alive rows
+  bool keep_rows_of_part(uint32_t tile);  // false: it has none
   void fill(Table& out);
   uint64_t rows_to_come() const;
   void reserve(Table& out) const;
@@ -112,6 +113,7 @@ void ChunkScan::State::open() {
   end_tile = std::min(part.end_tile, tiles.tiles());
   next_tile = std::min(part.first_tile, end_tile);
   counters.tiles.total = end_tile - next_tile;
+  part.end_row = std::min(part.end_row, tiles.chunk_rows());
   whole = filter->open_chunk(tiles, true);
   if (whole == Decision::kNone) {
     counters.tiles.skipped = counters.tiles.total;
@@ -131,6 +133,7 @@ bool ChunkScan::State::next_rows() {
       continue;
     }
     tiles.begin(tile);
+    if (!keep_rows_of_part(tile)) continue;
     if (zone == Decision::kAll) {
       if (whole != Decision::kAll) ++counters.tiles.all_true;
       return true;
@@ -140,6 +143,20 @@ bool ChunkScan::State::next_rows() {
     if (some) return true;
   }
   return false;
+}
+
+bool ChunkScan::State::keep_rows_of_part(uint32_t tile) {
+  const uint64_t first = uint64_t{tile} * kTileRows;
+  const uint64_t end = first + tiles.tile_rows();
+  if (part.first_row <= first && end <= part.end_row) return true;
+  std::array<uint8_t, kTileRows> mask{};
+  const uint64_t begin = std::max(first, part.first_row);
+  if (begin < std::min(end, part.end_row)) {
+    std::fill(mask.begin() + static_cast<ptrdiff_t>(begin - first),
+              mask.begin() + static_cast<ptrdiff_t>(std::min(end, part.end_row) - first), uint8_t{1});
+  }
+  tiles.keep(mask.data());
+  return tiles.alive() > 0;
 }
 
 void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count) {
@@ -413,6 +430,16 @@ std::vector<ChunkPart> split_chunk(const File& file, uint32_t chunk, uint32_t wa
     parts.push_back({zones * i / count * kTilesPerZone, end, shared});
   }
   return parts;
+}
+
+ChunkPart clip_part(ChunkPart part, uint64_t first_row, uint64_t end_row) {
+  part.first_row = std::max(part.first_row, first_row);
+  part.end_row = std::max(std::min(part.end_row, end_row), part.first_row);
+  part.first_tile =
+      static_cast<uint32_t>(std::clamp<uint64_t>(part.first_row / kTileRows, part.first_tile, part.end_tile));
+  const uint64_t tiles = part.end_row / kTileRows + (part.end_row % kTileRows != 0 ? 1 : 0);
+  part.end_tile = static_cast<uint32_t>(std::clamp<uint64_t>(tiles, part.first_tile, part.end_tile));
+  return part;
 }
 
 ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns,

@@ -7,6 +7,7 @@
 #include "basalt/core/error.h"
 #include "basalt/exec/scan.h"
 #include "core/saturating.h"
+#include "exec/planned_reads.h"
 
 namespace basalt {
 
@@ -25,10 +26,16 @@ struct ChunkTables {
 }  // namespace
 
 struct Scan::State {
+  // Of a file: made when the first of its chunks is scanned, since it needs the metadata of columns.
+  struct PlannedFile {
+    std::once_flag once;
+    std::shared_ptr<const RemoteSource::Plan> plan;
+  };
   struct ChunkRef {
     std::shared_ptr<const File> file;
     uint32_t chunk = 0;
     std::vector<uint32_t> columns;
+    std::shared_ptr<PlannedFile> planned;  // gone with the file's last chunk
   };
 
   ScanOptions options;
@@ -44,13 +51,24 @@ struct Scan::State {
   std::atomic<bool> stopping{false};
   std::unique_ptr<ThreadPool> pool;  // last: its threads end before the rest goes
 
+  void plan_file(const ChunkRef& ref);
   void scan_chunk(uint64_t index, ChunkTables& out);
   void submit_ahead();
   ChunkTables& wait_for(uint64_t index);
 };
 
+void Scan::State::plan_file(const ChunkRef& ref) {
+  std::call_once(ref.planned->once, [&] {
+    std::vector<uint32_t> fields;
+    for (const uint32_t column : ref.columns) fields.push_back(ref.file->schema().fields[column].id);
+    const Expr* filter = options.has_filter ? &options.filter : nullptr;
+    ref.planned->plan = exec::plan_reads(*ref.file, fields, filter, options.filter_columns);
+  });
+}
+
 void Scan::State::scan_chunk(uint64_t index, ChunkTables& out) {
   const ChunkRef& ref = chunks[index];
+  plan_file(ref);
   ChunkScan scan(ref.file, ref.chunk, ref.columns, options.has_filter ? &options.filter : nullptr,
                  options.filter_columns, options.row_numbers, kTableRows, {}, {options.decoded_limit, options.cancel});
   uint64_t bytes = 0;
@@ -119,7 +137,8 @@ Scan::Scan(std::vector<std::shared_ptr<const File>> files, ScanOptions options) 
     if (!same) {
       throw Error(ErrorCode::kInvalidArgument, file->name() + ": its columns differ from those of the first file");
     }
-    for (uint32_t i = 0; i < file->chunks().size(); ++i) state.chunks.push_back({file, i, columns});
+    const auto planned = std::make_shared<State::PlannedFile>();
+    for (uint32_t i = 0; i < file->chunks().size(); ++i) state.chunks.push_back({file, i, columns, planned});
   }
   state.results.resize(state.chunks.size());
   const uint64_t wanted = state.options.threads == 0 ? hardware_threads() : state.options.threads;
@@ -146,6 +165,7 @@ bool Scan::next(Table& out) {
     }
     state.counters.tiles += result.counters.tiles;
     state.counters.rows_out += result.counters.rows_out;
+    state.chunks[state.given].planned.reset();
     ++state.given;
     if (state.options.progress) {
       state.options.progress(static_cast<double>(state.given) / static_cast<double>(state.chunks.size()));

@@ -14,6 +14,7 @@
 #include "core/saturating.h"
 #include "core/utf8.h"
 #include "file/decoded_size.h"
+#include "file/planned_reads.h"
 
 namespace basalt {
 
@@ -346,13 +347,15 @@ constexpr uint64_t kFetchBytes = 8 << 20;
 
 std::vector<Fetch> plan_fetches(const File& file, const std::vector<uint32_t>& columns,
                                 const std::vector<ChunkRange>& ranges) {
+  // Sources that are far away are told what is read, and join requests themselves.
+  const uint64_t most = is_remote(file) ? 0 : kFetchBytes;
   std::vector<Fetch> fetches;
   for (size_t c = 0; c < columns.size(); ++c) {
     const ColumnInfo& info = file.column(file.schema().fields[columns[c]].id);
     uint64_t bytes = 0;
     for (size_t i = 0; i < ranges.size(); ++i) {
       const uint64_t more = info.chunks[ranges[i].chunk].region.length;
-      if (i == 0 || bytes + more > kFetchBytes) {
+      if (i == 0 || bytes + more > most) {
         fetches.push_back({c, i, 0});
         bytes = 0;
       }
@@ -361,6 +364,15 @@ std::vector<Fetch> plan_fetches(const File& file, const std::vector<uint32_t>& c
     }
   }
   return fetches;
+}
+
+std::shared_ptr<const RemoteSource::Plan> plan_ranges(const File& file, const std::vector<uint32_t>& columns,
+                                                      const std::vector<ChunkRange>& ranges) {
+  std::vector<uint32_t> fields;
+  for (const uint32_t column : columns) fields.push_back(file.schema().fields[column].id);
+  std::vector<uint32_t> chunks;
+  for (const ChunkRange& range : ranges) chunks.push_back(range.chunk);
+  return plan_chunks(file, fields, chunks);
 }
 
 // What the columns of a chunk may take together.
@@ -419,6 +431,7 @@ Table read_table(const File& file, const ReadOptions& options) {
 
   ThreadPool pool(options.threads);
   const std::vector<Fetch> fetches = plan_fetches(file, columns, ranges);
+  const auto plan = plan_ranges(file, columns, ranges);
   std::vector<std::vector<Column>> parts(columns.size(), std::vector<Column>(ranges.size()));
   std::vector<std::vector<EncodedChunk>> encoded(columns.size(), std::vector<EncodedChunk>(ranges.size()));
   pool.parallel_for(fetches.size(), [&](uint64_t i) {

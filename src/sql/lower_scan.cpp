@@ -55,6 +55,7 @@ QueryNode QueryLowering::scan(duckdb::LogicalGet& get) {
   if (get.extra_info.sample_options) throw NotLowered("SAMPLE");
   if (get.ordinality_idx.IsValid()) throw NotLowered("WITH ORDINALITY");
   FileColumns columns{get.bind_data->Cast<duckdb::MultiFileBindData>(), {}, {}};
+  if (!columns.bind_data.bind_data->Cast<ScanBindData>().options->all_rows()) throw NotLowered("a range of rows");
   columns.node.files = open_files(context_, columns.bind_data, kMaxFiles);
   if (columns.node.files.empty()) throw NotLowered("there is no file to read");
   const auto& ids = get.GetColumnIds();

@@ -15,6 +15,7 @@
 #include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/table_filter_state.hpp"
 #include "duckdb/storage/table/column_segment.hpp"
+#include "exec/planned_reads.h"
 #include "sql/expressions.h"
 #include "sql/state.h"
 #include "sql/statistics.h"
@@ -35,6 +36,8 @@ using duckdb::unique_ptr;
 namespace {
 
 constexpr const char* kRowNumber = "file_row_number";
+constexpr const char* kFirstRow = "first_row";
+constexpr const char* kRows = "rows";
 constexpr size_t kMaxFilesForCardinality = 256;
 // With fewer, threads idle at the end of a scan.
 constexpr uint64_t kPartsPerThread = 2;
@@ -124,7 +127,8 @@ class BasaltReader : public duckdb::BaseFileReader {
   bool TryInitializeScan(ClientContext&, GlobalTableFunctionState& global, LocalTableFunctionState& local) override {
     auto& state = global.Cast<ScanGlobalState>();
     const uint64_t chunks = basalt_file->chunks().size();
-    if (state.parts.empty()) {
+    while (state.parts.empty()) {
+      while (state.next_chunk < chunks && !is_wanted(basalt_file->chunks()[state.next_chunk])) ++state.next_chunk;
       if (state.next_chunk >= chunks) return false;
       // Chunks are split as far as there are fewer of them than threads, since every part opens its readers anew; and
       // into parts of a row group's size for writers that keep rows in order, which else put them together again.
@@ -132,8 +136,11 @@ class BasaltReader : public duckdb::BaseFileReader {
       const uint64_t row_groups = basalt_file->chunks()[state.next_chunk].rows / DEFAULT_ROW_GROUP_SIZE;
       const auto wanted = static_cast<uint32_t>(
           std::max((state.wanted_parts + units - 1) / units, state.log->writes_file ? row_groups : 1));
-      for (ChunkPart& part : split_chunk(*basalt_file, state.next_chunk, wanted))
-        state.parts.push_back(std::move(part));
+      const uint64_t first = basalt_file->chunks()[state.next_chunk].first_row;
+      for (ChunkPart& part : split_chunk(*basalt_file, state.next_chunk, wanted)) {
+        part = clip_part(std::move(part), std::max(options_.first_row, first) - first, options_.end_row() - first);
+        if (part.first_tile < part.end_tile) state.parts.push_back(std::move(part));
+      }
       ++state.next_chunk;
     }
     auto& own = local.Cast<ScanLocalState>();
@@ -173,8 +180,9 @@ class BasaltReader : public duckdb::BaseFileReader {
   }
 
   double GetProgressInFile(ClientContext&) override {
-    const uint64_t rows = basalt_file->rows();
-    return rows == 0 ? 100.0 : 100.0 * static_cast<double>(rows_done_.load()) / static_cast<double>(rows);
+    const uint64_t rows = options_.rows_of(*basalt_file);
+    const uint64_t done = std::min(rows, rows_done_.load());
+    return rows == 0 ? 100.0 : 100.0 * static_cast<double>(done) / static_cast<double>(rows);
   }
 
   std::shared_ptr<const File> basalt_file;
@@ -193,6 +201,10 @@ class BasaltReader : public duckdb::BaseFileReader {
     std::vector<Field> renamed = fields;
     make_names_distinct(renamed, &notices);
     StatementLog::of(context)->add_notices(notices);
+  }
+
+  bool is_wanted(const ChunkInfo& chunk) const {
+    return chunk.first_row + chunk.rows > options_.first_row && chunk.first_row < options_.end_row();
   }
 
   bool is_row_number(duckdb::idx_t local_column) const { return local_column >= basalt_file->schema().fields.size(); }
@@ -222,6 +234,7 @@ class BasaltReader : public duckdb::BaseFileReader {
     Expr combined;
     if (!parts.empty()) combined = conjunction(std::move(parts));
     const bool filtered = !filter_columns.empty();
+    plan_requests(wanted, filtered ? &combined : nullptr, filter_columns);
     state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted),
                                              filtered ? &combined : nullptr, std::move(filter_columns), row_numbers,
                                              STANDARD_VECTOR_SIZE, state.part, global.limits);
@@ -229,6 +242,17 @@ class BasaltReader : public duckdb::BaseFileReader {
     if (new_reader && global.cache != nullptr) global.cache->add(basalt_file);
     state.scan->use_cache(global.cache.get());
     state.dictionaries.clear();
+  }
+
+  // Once for the file: what hints rule out later is fetched with its neighbours, or not at all.
+  void plan_requests(const std::vector<uint32_t>& wanted, const Expr* filter,
+                     const std::vector<PipelineColumn>& filter_columns) {
+    if (basalt_file->source().is_local()) return;
+    const std::lock_guard lock(plan_mutex_);
+    if (plan_ != nullptr) return;
+    std::vector<uint32_t> fields;
+    for (const uint32_t column : wanted) fields.push_back(field_of(column).id);
+    plan_ = exec::plan_reads(*basalt_file, fields, filter, filter_columns, options_.first_row, options_.end_row());
   }
 
   void note_changes(const std::vector<uint32_t>& wanted, StatementLog& log) const {
@@ -367,6 +391,8 @@ class BasaltReader : public duckdb::BaseFileReader {
 
   ScanOptions options_;
   std::atomic<uint64_t> rows_done_{0};
+  std::mutex plan_mutex_;
+  std::shared_ptr<const RemoteSource::Plan> plan_;
 };
 
 struct BasaltUnionData : duckdb::BaseUnionData {
@@ -381,7 +407,7 @@ duckdb::shared_ptr<duckdb::BaseUnionData> BasaltReader::GetUnionData(duckdb::idx
     result->names.push_back(column.name);
     result->types.push_back(column.type);
   }
-  result->rows = basalt_file->rows();
+  result->rows = options_.rows_of(*basalt_file);
   if (file_index == 0) result->reader = shared_from_this();
   return result;
 }
@@ -405,9 +431,13 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
 
   bool ParseOption(ClientContext&, const duckdb::string& key, const duckdb::Value& value, duckdb::MultiFileOptions&,
                    duckdb::BaseFileReaderOptions& options) override {
-    if (!duckdb::StringUtil::CIEquals(key, kRowNumber)) return false;
-    if (value.IsNull()) throw duckdb::BinderException("file_row_number cannot be NULL");
-    options.Cast<ScanOptions>().file_row_number = duckdb::BooleanValue::Get(value);
+    auto& own = options.Cast<ScanOptions>();
+    const auto is = [&](const char* name) { return duckdb::StringUtil::CIEquals(key, name); };
+    if (!is(kRowNumber) && !is(kFirstRow) && !is(kRows)) return false;
+    if (value.IsNull()) throw duckdb::BinderException("%s cannot be NULL", key);
+    if (is(kRowNumber)) own.file_row_number = duckdb::BooleanValue::Get(value);
+    if (is(kFirstRow)) own.first_row = duckdb::UBigIntValue::Get(value);
+    if (is(kRows)) own.rows = duckdb::UBigIntValue::Get(value);
     return true;
   }
 
@@ -429,7 +459,7 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
     if (!bind_data.initial_reader) return;
     auto& own = bind_data.bind_data->Cast<ScanBindData>();
     const File& file = *bind_data.initial_reader->Cast<BasaltReader>().basalt_file;
-    own.first_file_rows = file.rows();
+    own.first_file_rows = own.options->rows_of(file);
     own.first_file_parts = 0;
     for (uint32_t chunk = 0; chunk < file.chunks().size(); ++chunk) {
       own.first_file_parts += split_chunk(file, chunk, ~0u).size();
@@ -493,7 +523,7 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
     if (file_count != 1) {
       const auto files = guarded(context, [&] { return open_files(context, bind_data, kMaxFilesForCardinality); });
       if (files.empty()) return duckdb::make_uniq<duckdb::NodeStatistics>(own.first_file_rows * file_count);
-      for (const auto& file : files) rows += file->rows();
+      for (const auto& file : files) rows += own.options->rows_of(*file);
     }
     return duckdb::make_uniq<duckdb::NodeStatistics>(
         static_cast<duckdb::idx_t>(static_cast<double>(rows) * own.expected_share), rows);
@@ -586,6 +616,8 @@ bool is_scan(const duckdb::TableFunction& function) { return function.name == kS
 duckdb::TableFunctionSet scan_functions(const char* name) {
   ScanFunction function(name);
   function.named_parameters[kRowNumber] = LogicalType::BOOLEAN;
+  function.named_parameters[kFirstRow] = LogicalType::UBIGINT;
+  function.named_parameters[kRows] = LogicalType::UBIGINT;
   function.bind = bind_scan;
   function.statistics = scan_statistics;
   function.get_partition_stats = scan_partition_statistics;

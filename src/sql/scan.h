@@ -2,6 +2,7 @@
 // union_by_name, hive partitions, filename and file_row_number.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,14 @@ constexpr const char* kReadName = "read_basalt";  // the same function
 // What binding a scan has found, beside what DuckDB's reader keeps.
 struct ScanOptions : duckdb::BaseFileReaderOptions {
   bool file_row_number = false;
+  // Of every file only these rows.
+  uint64_t first_row = 0;
+  uint64_t rows = ~uint64_t{0};
+  bool all_rows() const { return first_row == 0 && rows == ~uint64_t{0}; }
+  uint64_t end_row() const { return rows > ~first_row ? ~uint64_t{0} : first_row + rows; }
+  uint64_t rows_of(const File& file) const {
+    return std::min(file.rows(), end_row()) - std::min(file.rows(), first_row);
+  }
 };
 struct ScanBindData : duckdb::TableFunctionData {
   duckdb::unique_ptr<ScanOptions> options;

@@ -22,6 +22,7 @@
 #include "sql/kept_statements.h"
 #include "sql/lower_statement.h"
 #include "sql/prepare.h"
+#include "sql/remote_files.h"
 #include "sql/result.h"
 #include "sql/spill.h"
 #include "sql/state.h"
@@ -169,6 +170,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
         std::make_unique<duckdb::DuckDB>(options.database.empty() ? nullptr : options.database.c_str(), &config);
     sql::use_spill_folder(*state_->database, spill_folder);
     register_basalt(*state_->database->instance);
+    if (options.remote_files.open) sql::reach_files(*state_->database->instance, options.remote_files);
     if (options.find_table) sql::look_for_tables(*state_->database->instance, options.find_table);
     state_->database->LoadStaticExtension<duckdb::TpchExtension>();
     state_->database->LoadStaticExtension<duckdb::TpcdsExtension>();

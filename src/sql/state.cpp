@@ -13,6 +13,7 @@
 #include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/storage/buffer_manager.hpp"
 #include "file/dataset.h"
+#include "sql/remote_files.h"
 
 namespace basalt::sql {
 
@@ -23,6 +24,7 @@ constexpr const char* kLogKey = "basalt_statement_log";
 
 std::shared_ptr<const File> FileCache::open(duckdb::ClientContext& context, const std::string& path) {
   check_access(context, path);
+  if (auto remote = open_remote(context, path)) return remote;
   auto cache = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<FileCache>("basalt_files");
   return cache->get(path);
 }
@@ -120,8 +122,20 @@ void StatementLog::clear() {
   chunks_scanned_ = 0;
   used_ = false;
   error_message_.clear();
+  remote_files_.clear();
   sources = {};
   bound_ = nullptr;
+}
+
+std::shared_ptr<const File> StatementLog::remote_file(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = remote_files_.find(path);
+  return found == remote_files_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const File> StatementLog::keep_remote_file(const std::string& path, std::shared_ptr<const File> file) {
+  const std::lock_guard lock(mutex_);
+  return remote_files_.try_emplace(path, std::move(file)).first->second;
 }
 
 StatementLog::Planned StatementLog::planned() const {

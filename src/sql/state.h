@@ -112,6 +112,11 @@ class StatementLog : public duckdb::ClientContextState {
   void add_scan(const ScanCounters& counters);
   void add_run(const RunReport& report);
 
+  // A file that is far away stays as it was opened until the next statement; nullptr: it was not yet.
+  std::shared_ptr<const File> remote_file(const std::string& path) const;
+  // Gives the one that others have opened meanwhile, if there is one.
+  std::shared_ptr<const File> keep_remote_file(const std::string& path, std::shared_ptr<const File> file);
+
   // What planning has told, for runs of the same plan.
   struct Planned {
     std::vector<std::string> in_duckdb;
@@ -189,6 +194,7 @@ class StatementLog : public duckdb::ClientContextState {
   uint64_t chunks_scanned_ = 0;
   std::atomic<bool> used_{false};
   std::shared_ptr<const LoweredQuery> bound_;
+  std::unordered_map<std::string, std::shared_ptr<const File>> remote_files_;
   ErrorCode error_code_ = ErrorCode::kInternal;
   std::string error_message_;
   std::shared_ptr<CancelToken> cancel_ = std::make_shared<CancelToken>();

@@ -224,6 +224,8 @@ duckdb::unique_ptr<BaseStatistics> scan_statistics(duckdb::ClientContext& contex
 duckdb::vector<duckdb::PartitionStatistics> scan_partition_statistics(duckdb::ClientContext& context,
                                                                       duckdb::GetPartitionStatsInput& input) {
   const auto& bind_data = input.bind_data->Cast<duckdb::MultiFileBindData>();
+  // Footers tell of all rows.
+  if (!bind_data.bind_data->Cast<ScanBindData>().options->all_rows()) return {};
   return guarded(context, [&] {
     duckdb::vector<duckdb::PartitionStatistics> partitions;
     for (auto& file : open_files(context, bind_data, kMaxFilesForStatistics)) {

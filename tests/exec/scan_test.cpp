@@ -1,10 +1,12 @@
 // Scans give exactly the rows for which the filter holds, in order, with every column as it was written.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
 
 #include "basalt/exec/expressions.h"
 #include "basalt/exec/scan.h"
+#include "basalt/file/remote_source.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -190,6 +192,91 @@ TEST(Scan, GivesFilesInOrderWhateverTheThreads) {
     EXPECT_EQ(next, 40000);
     EXPECT_EQ(scan.counters().rows_out, 39990u);
     EXPECT_EQ(last, 1.0);
+  }
+}
+
+// Counts what is asked of it.
+class CountingSource final : public Source {
+ public:
+  explicit CountingSource(const std::string& path) : source_(open_file_source(path)) {}
+  std::string name() const override { return source_->name(); }
+  uint64_t size() const override { return source_->size(); }
+  void read(Range range, std::byte* out) const override {
+    ++requests;
+    bytes += range.length;
+    source_->read(range, out);
+  }
+  mutable std::atomic<uint64_t> requests{0};
+  mutable std::atomic<uint64_t> bytes{0};
+
+ private:
+  std::shared_ptr<Source> source_;
+};
+
+TEST(Scan, OfAFileThatIsFarAwayAsksRarelyAndForWhatIsNeeded) {
+  Random random(7);
+  std::vector<int64_t> rising(200'000);
+  std::iota(rising.begin(), rising.end(), 0);
+  std::vector<int64_t> noise(rising.size());
+  for (int64_t& value : noise) value = static_cast<int64_t>(random());
+  std::vector<Column> columns;
+  columns.push_back(make_fixed({TypeKind::kInt64}, rising));
+  for (int i = 0; i < 3; ++i) columns.push_back(make_fixed({TypeKind::kInt64}, noise));
+  const TestTable table = write_table(std::move(columns), {}, 8192);
+  const auto rows = [&](int64_t least, std::vector<std::string> names, uint64_t& requests, uint64_t& bytes) {
+    const auto far = std::make_shared<CountingSource>(table.path);
+    const std::shared_ptr<const File> file = File::open(std::make_shared<RemoteSource>(far));
+    for (uint32_t field = 0; field < 4; ++field) file->column(field);
+    far->requests = far->bytes = 0;
+    ScanOptions options;
+    options.columns = std::move(names);
+    options.has_filter = true;
+    options.filter = greater_equal(column(*file, "c0", options.filter_columns), literal(least));
+    Scan scan({file}, options);
+    uint64_t count = 0;
+    for (Table part; scan.next(part);) count += part.rows;
+    requests = far->requests;
+    bytes = far->bytes;
+    return count;
+  };
+  uint64_t requests = 0;
+  uint64_t bytes = 0;
+  EXPECT_EQ(rows(-1, {"c0", "c1", "c2", "c3"}, requests, bytes), 200'000u);
+  EXPECT_LE(requests, 4u);  // of 25 chunks of 4 columns
+  EXPECT_EQ(rows(199'000, {"c1"}, requests, bytes), 1000u);
+  EXPECT_LE(requests, 2u);
+  EXPECT_LT(bytes, 100'000u);  // of a chunk of noise and one of rising numbers
+  EXPECT_EQ(rows(300'000, {"c1"}, requests, bytes), 0u);
+  EXPECT_EQ(requests, 0u);
+}
+
+TEST(ChunkScan, GivesTheRowsOfAPart) {
+  std::vector<int64_t> rising(10'000);
+  std::iota(rising.begin(), rising.end(), 0);
+  const TestTable table = write_table({make_fixed({TypeKind::kInt64}, rising)});
+  std::vector<PipelineColumn> columns;
+  const Expr filter = greater_equal(column(*table.file, "c0", columns), literal(int64_t{4000}));
+  for (const auto& [first, end] : {std::pair<uint64_t, uint64_t>{0, 10'000},
+                                   {1, 9999},
+                                   {1024, 2048},
+                                   {1500, 1501},
+                                   {3999, 4001},
+                                   {5000, 5000},
+                                   {9999, ~uint64_t{0}}}) {
+    for (const bool filtered : {false, true}) {
+      const ChunkPart part = clip_part({}, first, end);
+      ChunkScan scan(table.file, 0, {0}, filtered ? &filter : nullptr, filtered ? columns : decltype(columns)(), true,
+                     2048, part);
+      uint64_t next = std::max(first, filtered ? uint64_t{4000} : 0);
+      for (Table batch; scan.next(batch);) {
+        for (uint64_t i = 0; i < batch.rows; ++i, ++next) {
+          ASSERT_EQ(batch.columns[0].values.as<int64_t>()[i], static_cast<int64_t>(next));
+          ASSERT_EQ(batch.columns[1].values.as<int64_t>()[i], static_cast<int64_t>(next));
+        }
+      }
+      const uint64_t last = std::min<uint64_t>(end, 10'000);
+      EXPECT_EQ(next, std::max(last, std::max(first, filtered ? uint64_t{4000} : 0))) << first << " to " << end;
+    }
   }
 }
 

@@ -112,6 +112,35 @@ TEST_F(SessionTest, AsksItsOwnerForUnknownTables) {
   EXPECT_EQ(code_of([&] { session.execute("select * from yours"); }), ErrorCode::kInvalidArgument);
 }
 
+TEST_F(SessionTest, ReachesFilesThroughItsOwner) {
+  make_file("a.basalt", 100);
+  make_file("b.basalt", 50);
+  int opened = 0;
+  SessionOptions options = session_options(Device::kCpu);
+  options.remote_files.find = [](const std::string& pattern) -> std::vector<std::string> {
+    if (pattern == "far://day=*/x.basalt") return {"far://day=1/a.basalt", "far://day=2/b.basalt"};
+    if (pattern.find('*') != std::string::npos) return {};
+    return {pattern};
+  };
+  options.remote_files.open = [&](const std::string& name) {
+    ++opened;
+    if (!name.starts_with("far://")) throw Error(ErrorCode::kIo, name + ": nobody knows it");
+    return File::open(folder_.file(name.substr(name.rfind('/') + 1)));
+  };
+  Session session(options);
+  EXPECT_THAT(rows_of(session, "select count(*), max(id) from 'far://a.basalt' where id >= 10"), ElementsAre("90|99"));
+  EXPECT_EQ(opened, 1);
+  EXPECT_THAT(
+      rows_of(session, "select day, count(*) from read_basalt('far://day=*/x.basalt') group by day order by day"),
+      ElementsAre("1|100", "2|50"));
+  EXPECT_EQ(opened, 3);
+  EXPECT_EQ(code_of([&] { session.execute("from 'other://a.basalt'"); }), ErrorCode::kIo);
+  EXPECT_THROW(session.execute("from 'far://none*.basalt'"), Error);
+  // What has another ending is left to DuckDB.
+  EXPECT_THROW(session.execute("from 'far://a.parquet'"), Error);
+  EXPECT_THROW(session_.execute("from 'far://a.basalt'"), Error);
+}
+
 TEST_F(SessionTest, LowersQueriesForCallersWhoRunThem) {
   const std::string path = make_file("lowered.basalt", 5000);
   const Query query = session_.lower("select id as key, n from '" + path + "' where id >= 4000 and n is not null");

@@ -28,10 +28,15 @@ struct ChunkPart {
   uint32_t first_tile = 0;
   uint32_t end_tile = ~0u;  // beyond the chunk: to its end
   std::shared_ptr<exec::SharedChunk> shared;
+  // Of the chunk's rows only these, counted from its first.
+  uint64_t first_row = 0;
+  uint64_t end_row = ~uint64_t{0};
 };
 // At most `wanted` parts of a chunk, in order, each of 64 tiles or more unless the chunk has fewer: smaller ones cost
 // more than they gain. One part shares nothing.
 std::vector<ChunkPart> split_chunk(const File& file, uint32_t chunk, uint32_t wanted);
+// Leaves out what lies outside of rows [first_row, end_row) of the chunk.
+ChunkPart clip_part(ChunkPart part, uint64_t first_row, uint64_t end_row);
 
 // Scans one chunk of a file, or a part of it; one thread at a time. Batches hold at most `batch_rows` rows, at least a
 // tile's survivors; fewer where strings are so long that these would take more than 16 MiB.

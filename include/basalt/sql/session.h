@@ -21,6 +21,14 @@ namespace basalt {
 // Opens a table's rows anew for each scan of it, in the thread that runs the statement.
 using StreamOpener = std::function<void(ArrowArrayStream*)>;
 
+// Files behind names like "s3://bucket/x.basalt", which others than Basalt reach. Called by the threads that run a
+// statement.
+struct RemoteFiles {
+  // The names that a pattern stands for, in their order; a name that is none stands for itself.
+  std::function<std::vector<std::string>(const std::string& pattern)> find;
+  std::function<std::shared_ptr<const File>(const std::string& name)> open;
+};
+
 struct SessionOptions {
   Device device = Device::kAuto;
   uint32_t threads = 0;                    // 0 = all cores
@@ -36,6 +44,7 @@ struct SessionOptions {
   bool strict = false;   // refuse statements over .basalt files of which DuckDB would have to run a part
   // Asked for the tables of a statement that neither the database nor a file has; without an opener they are unknown.
   std::function<StreamOpener(const std::string& name)> find_table;
+  RemoteFiles remote_files;  // without functions there are none
 };
 
 // A value for `$name` of a statement, or under "1", "2", … for its question marks.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "exec/filter.h"
+#include "exec/planned_reads.h"
 
 namespace basalt::exec {
 
@@ -156,6 +157,11 @@ std::vector<std::unique_ptr<TileSink>> PartScan::run(const std::function<std::un
   WorkerPool workers(pipeline_, make);
   std::optional<ColumnCache::Use> cache;
   if (options_.cache != nullptr) cache.emplace(*options_.cache, pipeline_.files);
+  std::vector<std::shared_ptr<const RemoteSource::Plan>> plans;
+  for (const auto& file : pipeline_.files) {
+    const Expr* filter = pipeline_.has_filter ? &pipeline_.filter : nullptr;
+    plans.push_back(plan_reads(*file, {}, filter, pipeline_.columns));
+  }
   uint64_t done = 0;
   std::mutex progress_mutex;
   const auto run_one = [&](uint64_t turn) {
