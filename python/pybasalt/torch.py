@@ -14,6 +14,7 @@ import torch.distributed
 from torch.utils.data import IterableDataset, get_worker_info
 
 from pybasalt import _core, _planner
+from pybasalt._errors import UnsupportedError
 from pybasalt._files import File, Filter, Paths, _condition, _named_file, _select, files_of
 from pybasalt._options import bytes_of, count_of, one_of, threads_of
 from pybasalt.device import Column
@@ -114,7 +115,10 @@ class Batches(IterableDataset[dict[str, torch.Tensor]]):
         else:
             with _named_file(unit.file) as source:
                 sql = _select(self.columns, source, self.filter)
-                rows, _ = _planner.session(self.threads).on_device(sql, [], self.device, unit.chunk)
+                try:
+                    rows, _ = _planner.session(self.threads).on_device(sql, [], self.device, unit.chunk)
+                except UnsupportedError:  # a filter that DuckDB has to evaluate
+                    return {name: tensor.to(self.device) for name, tensor in self._on_host(unit).items()}
         # Few rows may have stayed on the host.
         return {name: Column(lambda: rows, name, place).torch().to(self.device) for place, name in enumerate(self.columns)}
 

@@ -47,12 +47,12 @@ std::shared_ptr<nb::object> hold(nb::object object) {
 
 // DuckDB's threads call these: what Python raises becomes an error of ours.
 template <typename Body>
-auto with_python(const Body& body, ErrorCode code = ErrorCode::kInvalidArgument) {
+auto with_python(const Body& body) {
   const nb::gil_scoped_acquire acquired;
   try {
     return body();
   } catch (const nb::python_error& error) {
-    throw Error(code, error.what());
+    throw Error(ErrorCode::kInvalidArgument, error.what());
   }
 }
 
@@ -67,14 +67,23 @@ std::function<basalt::StreamOpener(const std::string&)> table_finder(nb::object 
   };
 }
 
+template <typename Body>
+auto with_remote_file(const std::string& name, const Body& body) {
+  const nb::gil_scoped_acquire acquired;
+  try {
+    return body();
+  } catch (const nb::python_error& error) {
+    throw Error(ErrorCode::kIo, name + ": " + sentence_of(error));
+  }
+}
+
 basalt::RemoteFiles remote_files(nb::object find, nb::object open) {
   basalt::RemoteFiles files;
   files.find = [find = hold(std::move(find))](const std::string& pattern) {
-    return with_python([&] { return nb::cast<std::vector<std::string>>((*find)(pattern)); }, ErrorCode::kIo);
+    return with_remote_file(pattern, [&] { return nb::cast<std::vector<std::string>>((*find)(pattern)); });
   };
   files.open = [open = hold(std::move(open))](const std::string& name) -> std::shared_ptr<const basalt::File> {
-    return with_python([&] { return outlasting(nb::cast<std::shared_ptr<basalt::File>>((*open)(name))); },
-                       ErrorCode::kIo);
+    return with_remote_file(name, [&] { return outlasting(nb::cast<std::shared_ptr<basalt::File>>((*open)(name))); });
   };
   return files;
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -48,6 +49,13 @@ std::shared_ptr<T> outlasting(std::shared_ptr<T> given) {
   return {held->get(), [held](T*) {
             if (!interpreter_ends()) delete held;
           }};
+}
+
+// What was raised, without the way it came. With the interpreter's lock.
+inline std::string sentence_of(const nb::python_error& error) {
+  const nb::str type(error.type().attr("__name__"));
+  const nb::str text(error.value());
+  return nb::len(text) == 0 ? type.c_str() : std::string(type.c_str()) + ": " + text.c_str();
 }
 
 // Signals reach Python in its main thread only: that one waits, while another one works.

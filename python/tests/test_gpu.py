@@ -106,6 +106,14 @@ def check_torch_dataset(path):
         assert batch["i"].is_cuda and batch["i"].dtype == torch.int64
         seen += len(batch["i"])
     assert seen == COUNT, seen
+    # Chunk after chunk, in the order of the file; of some only few rows pass, or none; the last one is DuckDB's.
+    for filter in ("i < 3000 or n = 7", "i < 3000", "reverse(n::varchar) = '7'"):
+        few = Batches(path, ["i", "n"], filter=filter, device="cuda")
+        expected = pybasalt.read(path, ["i", "n"], filter=filter).numpy()
+        for name in ("i", "n"):
+            parts = [batch[name] for batch in few]
+            assert all(part.is_cuda for part in parts)
+            assert np.array_equal(torch.cat(parts).cpu().numpy(), expected[name]), (filter, name)
 
 
 CHECKS = [check_dlpack, check_cupy, check_queries, check_statements, check_writing, check_torch_dataset]

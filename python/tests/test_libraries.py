@@ -294,6 +294,10 @@ def test_chunks_on_a_device(file):
         ids = pybasalt.device.Column(lambda: some, "id", 0).numpy()
         assert ids.tolist() == [i for i in range(place, place + rows) if i % 10 == 3]
         place += rows
+    with pytest.raises(pybasalt.UnsupportedError, match="reverse"):
+        _planner.session(1).on_device(f"select id from '{file}' where reverse(city) = ''", "cpu", 0)
+    with pytest.raises(pybasalt.UnsupportedError, match="one file"):
+        _planner.session(1).on_device(f"select id from read_basalt(['{file}', '{file}'])", "cpu", 0)
     with pytest.raises(IndexError):
         _core.rows_on_device([opened._core], ["id"], "cpu", 1, len(opened.chunk_rows))
 

@@ -130,6 +130,8 @@ def test_folders_of_urls(memory, here, trips):
                         ).fetchall() == [(0, 200), (1, 200), (2, 200)]
     with pytest.raises(pybasalt.Error):
         pybasalt.read("memory://lake/*.none/*.basalt")
+    with pytest.raises(pybasalt.InputOutputError, match=r"^memory://lake/none\.basalt: FileNotFoundError: "):
+        pybasalt.sql("from 'memory://lake/none.basalt'").fetchall()
 
 
 def test_ends_of_few_files_are_kept(memory, trips, monkeypatch):
