@@ -204,7 +204,7 @@ def _row_range(rows: int | slice | range | tuple[int, int] | None) -> tuple[int,
 def _run(sql: str, threads: int, memory_limit: int) -> _core.Reader:
     session = _planner.session(threads)
     reader = session.scan(sql, threads, memory_limit)
-    return reader if reader is not None else session.execute(sql, [], None).rows.reader()
+    return reader if reader is not None else session.stream(sql, [])
 
 
 def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | None, rows: tuple[int, int] | None,
@@ -221,7 +221,7 @@ def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | N
                 return _core.scan_files(files, list(columns or []), threads, memory_limit)
             with _planner.named(_Reopened(files, threads, memory_limit)) as name:
                 sql = _select(columns, name, filter, rows)
-                return _planner.session(threads).execute(sql, [], None).rows.reader()
+                return _planner.session(threads).stream(sql, [])
     elif (files := _plain_files(listed)) is not None:
         if not partitions.get("union_by_name"):
             _check_alike(files)
