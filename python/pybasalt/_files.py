@@ -224,11 +224,12 @@ def _row_range(rows: int | slice | range | tuple[int, int] | None) -> tuple[int,
     return begin, end
 
 
-def _run(sql: str, threads: int, memory_limit: int) -> _core.Reader:
+def _run(sql: str, threads: int, memory_limit: int, streamed: bool = True) -> _core.Reader:
     reader = _planner.session(threads).scan(sql, threads, memory_limit)
-    if reader is None:
-        reader = _planner.session(threads, memory_limit).execute(sql, [], None).rows.reader()
-    return reader
+    if reader is not None:
+        return reader
+    session = _planner.session(threads, memory_limit)
+    return session.stream(sql, []) if streamed else session.execute(sql, [], None).rows.reader()
 
 
 def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | None, rows: tuple[int, int] | None,
@@ -254,7 +255,9 @@ def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | N
         source = _source((_name_in_sql(path, names) for path in listed), options)
         if rows is not None and not of_one_file:
             source = f"(select * from {source} limit {rows[1] - rows[0]} offset {rows[0]})"
-        return _run(_select(columns, source, filter), threads, memory_limit)
+        # Open files that are far away have their names only until this ends.
+        streamed = not any(isinstance(path, File) and _remote.is_remote(path.path) for path in listed)
+        return _run(_select(columns, source, filter), threads, memory_limit, streamed)
 
 
 def schema_of(paths: Paths, threads: int) -> Schema:

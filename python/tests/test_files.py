@@ -77,6 +77,19 @@ def test_scans_give_batches(file, trips):
         next(iter(scan))
 
 
+def test_scans_by_sql_give_batches_as_they_are_found(file):
+    """Those whose filter is none of Basalt's own: of 300 MB never more than a part is there."""
+    def resident_bytes():
+        with open("/proc/self/statm") as status:
+            return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    opened, most, rows = pybasalt.open(file), 0, 0
+    before = resident_bytes()
+    for batch in pybasalt.scan([opened] * 100, filter="hash(city) != id"):
+        most, rows = max(most, resident_bytes() - before), rows + batch.num_rows
+    assert rows == 10_000_000 and most < 150e6
+
+
 def test_datasets_of_many_files(here, trips):
     for part in range(4):
         pybasalt.write(trips.slice(part * 25_000, 25_000), "data", append=True)
