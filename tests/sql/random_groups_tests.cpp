@@ -207,7 +207,7 @@ TEST_P(RandomGroups, EqualDuckDB) {
   const ScratchFolder folder;
   Session session(session_options(device));
   std::string table = kTable;
-  table.replace(table.find("@ROWS"), 5, kQuick ? "6000" : "50000");
+  table.replace(table.find("@ROWS"), 5, kQuick ? "6000" : "35000");
   if (nulls) table = "SELECT CASE WHEN hash(runs, many) % 5 = 1 THEN NULL ELSE COLUMNS(*) END FROM (" + table + ")";
   WriteOptions write;
   write.chunk_rows = 16384;
