@@ -52,10 +52,13 @@ def plain(path: str | os.PathLike[str]) -> str:
 def is_pattern(path: str) -> bool:
     """Whether a URL stands for any number of files. What follows a question mark is a query, not a pattern.
 
-    >>> is_pattern("s3://b/*.basalt"), is_pattern("https://h/x.basalt?key=1")
-    (True, False)
+    >>> is_pattern("s3://b/*.basalt"), is_pattern("https://h/x.basalt?key=1"), is_pattern("http://[::1]:80/x.basalt")
+    (True, False, False)
     """
-    return any(sign in path for sign in "*[")
+    place = path.partition("://")[2]
+    if place.startswith("["):  # a host's number, of IPv6
+        place = place.partition("]")[2]
+    return any(sign in place for sign in "*[")
 
 
 def _may_pass(error: Exception) -> bool:
@@ -87,17 +90,24 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 class _Ranges:
-    """Answers reads of a file."""
+    """Answers reads of a file, in forked processes, too."""
 
-    def __init__(self, files: Any, path: str, size: int) -> None:
-        self._files = files
-        self._path = path
+    def __init__(self, url: str, size: int) -> None:
+        self._url = url
         self._size = size
+        self._connect()
         self._tail_start = max(0, size - _TAIL_BYTES)
         self._number = next(_numbers)
+
+    def _connect(self) -> None:
+        self._files, self._path = _file_system(self._url)
         self._fetching = threading.Lock()  # the tail
+        self._process = os.getpid()
 
     def __call__(self, offset: int, length: int) -> bytes:
+        # File systems wait for answers in threads, which the process that was forked has not got.
+        if self._process != os.getpid():
+            self._connect()
         if offset < self._tail_start:
             return self._fetch(offset, offset + length)
         start = offset - self._tail_start
@@ -132,6 +142,8 @@ _tails: OrderedDict[int, bytes] = OrderedDict()
 #: Files by their URL, with their version: opening one again costs a question about that.
 _kept: OrderedDict[str, tuple[tuple[str, ...], _core.File]] = OrderedDict()
 _named: dict[str, _core.File] = {}
+#: Files that were just found: their file system knows what they are, and is not asked for each of them.
+_listed: dict[str, bool] = {}
 _numbers = itertools.count()
 
 
@@ -140,6 +152,10 @@ def open_remote(path: str) -> _core.File:
     if path.startswith(_OPENED):
         return _named[path]
     files, inner = _file_system(path)
+    with _lock:
+        is_new = _listed.pop(path, False)
+    if not is_new:
+        files.invalidate_cache(inner)
     info = _retried(lambda: files.info(inner))
     known = [str(info[name]) for name in _VERSION if info.get(name)]
     version = (str(info["size"]), *known)
@@ -147,7 +163,7 @@ def open_remote(path: str) -> _core.File:
         if known and path in _kept and _kept[path][0] == version:
             _kept.move_to_end(path)
             return _kept[path][1]
-    file = _core.open_source(path, info["size"], _Ranges(files, inner, info["size"]))
+    file = _core.open_source(path, info["size"], _Ranges(path, info["size"]))
     if known:
         with _lock:
             _kept[path] = (version, file)
@@ -172,9 +188,13 @@ def find(pattern: str) -> list[str]:
     if pattern.startswith(_OPENED) or not is_pattern(pattern):
         return [pattern]
     files, path = _file_system(pattern)
+    files.invalidate_cache()  # others may have written since it listed its folders
     root = path[: min(path.index(sign) for sign in "*[" if sign in path)]
     found = _retried(lambda: files.glob(path))
-    return [files.unstrip_protocol(name) for name in sorted(found) if "/." not in "/" + name[len(root) :]]
+    urls = [files.unstrip_protocol(name) for name in sorted(found) if "/." not in "/" + name[len(root) :]]
+    with _lock:
+        _listed.update(dict.fromkeys(urls, True))
+    return urls
 
 
 def folder_pattern(url: str) -> str | None:
@@ -182,6 +202,7 @@ def folder_pattern(url: str) -> str | None:
     if is_pattern(url) or url.endswith(".basalt"):
         return None
     files, path = _file_system(url)
+    files.invalidate_cache()
     if not _retried(lambda: files.isdir(path)):
         return None
     own = any(name.endswith(".basalt") for name in _retried(lambda: files.ls(path, detail=False)))
@@ -261,6 +282,7 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _kept.clear()
     _tails.clear()
+    _listed.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)

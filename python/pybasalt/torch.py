@@ -94,7 +94,9 @@ class Batches(IterableDataset[dict[str, torch.Tensor]]):
         self._units_of_epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Deals the units out to processes anew, as DistributedSampler does: the same number in all of them."""
+        """Deals the units out to processes anew, as DistributedSampler does: the same number in all of them.
+
+        Workers that stay from epoch to epoch (`persistent_workers`) go on with the units that they began with."""
         self._units_of_epoch = count_of(epoch, "epoch")
 
     def _units(self) -> list[_Unit]:

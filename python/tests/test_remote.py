@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import pybasalt
+from test_processes import in_fork
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -211,6 +212,8 @@ def test_files_are_read_by_ranges(here, trips):
             pybasalt._remote._kept.clear()
             assert pybasalt.read(url, ["fare"], rows=(70_000, 70_010)).num_rows == 10
         assert len(_Ranges.requests) - before >= 9
+        opened = pybasalt.open(url)
+        assert in_fork(lambda: opened.read(["fare"]).arrow().equals(trips.select(["fare"]))) == 0
     finally:
         server.shutdown()
 
@@ -256,6 +259,14 @@ def test_files_of_a_bucket(here, trips, bucket, caplog):
     whole = pybasalt.read("s3://trips/*/t.basalt", ["id", "city", "day"]).arrow()
     assert whole.num_rows == 150_000 and whole.slice(0, 100_000).select(["id", "city"]).equals(trips.select(["id", "city"]))
     assert whole["day"].to_pylist() == [0] * 100_000 + [1] * 50_000
+    # What others write is seen, though file systems remember their folders.
+    import s3fs
+
+    s3fs.S3FileSystem(skip_instance_cache=True).put("1.basalt", "trips/day=2/t.basalt")
+    assert pybasalt.read("s3://trips/*/t.basalt", ["id"]).num_rows == 200_000
+    assert pybasalt.open("s3://trips/day=2/t.basalt").num_rows == 50_000
+    s3fs.S3FileSystem(skip_instance_cache=True).put("0.basalt", "trips/day=2/t.basalt")
+    assert pybasalt.open("s3://trips/day=2/t.basalt").num_rows == 100_000
     pybasalt.write(trips, "s3://trips/written/a.basalt")
     assert bucket.ls("trips/written") == ["trips/written/a.basalt"]
     assert pybasalt.read("s3://trips/written", ["id"], filter="id < 5").num_rows == 5

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "basalt/exec/pipeline.h"
@@ -15,5 +16,11 @@ std::shared_ptr<const RemoteSource::Plan> plan_reads(const File& file, std::vect
                                                      const Expr* filter,
                                                      const std::vector<PipelineColumn>& filter_columns,
                                                      uint64_t first_row = 0, uint64_t end_row = ~uint64_t{0});
+
+// Of a file: made when the first of its chunks is read, since it needs the metadata of columns.
+struct PlannedFile {
+  std::once_flag once;
+  std::shared_ptr<const RemoteSource::Plan> plan;
+};
 
 }  // namespace basalt::exec

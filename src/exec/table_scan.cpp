@@ -26,16 +26,11 @@ struct ChunkTables {
 }  // namespace
 
 struct Scan::State {
-  // Of a file: made when the first of its chunks is scanned, since it needs the metadata of columns.
-  struct PlannedFile {
-    std::once_flag once;
-    std::shared_ptr<const RemoteSource::Plan> plan;
-  };
   struct ChunkRef {
     std::shared_ptr<const File> file;
     uint32_t chunk = 0;
     std::vector<uint32_t> columns;
-    std::shared_ptr<PlannedFile> planned;  // gone with the file's last chunk
+    std::shared_ptr<exec::PlannedFile> planned;  // gone with the file's last chunk
   };
 
   ScanOptions options;
@@ -137,7 +132,7 @@ Scan::Scan(std::vector<std::shared_ptr<const File>> files, ScanOptions options) 
     if (!same) {
       throw Error(ErrorCode::kInvalidArgument, file->name() + ": its columns differ from those of the first file");
     }
-    const auto planned = std::make_shared<State::PlannedFile>();
+    const auto planned = std::make_shared<exec::PlannedFile>();
     for (uint32_t i = 0; i < file->chunks().size(); ++i) state.chunks.push_back({file, i, columns, planned});
   }
   state.results.resize(state.chunks.size());

@@ -79,11 +79,13 @@ void unite(Expr& connective) {
         lists, [&](const auto& list) { return exec::same_expression(list.second.value, found->value); });
     if (same != lists.end()) {
       std::ranges::move(found->literals, std::back_inserter(same->second.literals));
-      united[same->first] = test_of(same->second, negated);
       continue;
     }
     lists.emplace_back(united.size(), *std::move(found));
     united.push_back(std::move(arg));
+  }
+  for (auto& [place, list] : lists) {
+    if (list.literals.size() > 1) united[place] = test_of(std::move(list), negated);
   }
   if (united.size() > 1) {
     connective.args = std::move(united);

@@ -31,6 +31,22 @@ class ShapePlanning {
   StatementLog& log_;
 };
 
+// While a statement is planned in whose place a query of Basalt's runs.
+class StandIn {
+ public:
+  StandIn(StatementLog& log, std::shared_ptr<const LoweredQuery> query) : log_(log) {
+    log_.stands_for = std::move(query);
+  }
+  ~StandIn() { log_.stands_for = nullptr; }
+  StandIn(const StandIn&) = delete;
+  StandIn& operator=(const StandIn&) = delete;
+  // Not where DuckDB's optimizer is switched off.
+  bool is_taken() const { return log_.stands_for == nullptr; }
+
+ private:
+  StatementLog& log_;
+};
+
 // Parameters for equal literals of the same type as one: DuckDB takes common parts out of an OR, and reads once what
 // two subqueries share. (Its binder does not take a parameter twice.)
 void unite_equal_parameters(duckdb::LogicalOperator& plan, const std::vector<size_t>& equals) {
@@ -71,13 +87,11 @@ std::shared_ptr<duckdb::PreparedStatement> statement_for(duckdb::Connection& con
     text += (i == 0 ? "SELECT NULL::" : ", NULL::") + query->types[i].ToString() + " AS " +
             duckdb::KeywordHelper::WriteQuoted(names[i], '"');
   }
-  const auto log = StatementLog::of(*connection.context);
   const duckdb::vector<duckdb::LogicalType> types = query->types;
-  log->stands_for = std::move(query);
+  const StandIn stand_in(*StatementLog::of(*connection.context), std::move(query));
   std::shared_ptr<duckdb::PreparedStatement> statement(connection.Prepare(text).release());
-  log->stands_for = nullptr;
   const bool alike = !statement->HasError() && statement->GetNames() == names && statement->GetTypes() == types;
-  return alike ? statement : nullptr;
+  return alike && stand_in.is_taken() ? statement : nullptr;
 }
 
 }  // namespace
@@ -88,7 +102,8 @@ void KeptShapes::note(duckdb::ClientContext& context, const StatementShape& shap
   const bool usable = log->sources.whole && is_planned_alike(*log, statement->GetStatementProperties());
   if (shape.literals.empty() || shape.text.size() > kMostTextBytes || !usable) return;
   const std::string key = shape.key();
-  if (entries_.find(key) != nullptr) return;
+  const Entry* known = entries_.find(key);
+  if (known != nullptr && known->statement != nullptr) return;
   Entry entry;
   entry.statement = std::move(statement);
   entry.planned = log->planned();
@@ -125,7 +140,8 @@ void KeptShapes::plan_shape(duckdb::Connection& connection, const StatementShape
       if (!is_planned_alike(*log, planner.properties)) return;
       auto lowered = lower_query(context, *plan, shape.literals);
       if (lowered->types != planner.types || !would_run(context, *lowered)) return;
-      entry.planned.sources = log->sources;
+      entry.planned = log->planned();
+      entry.planned.used_basalt = true;
       entry.plan = std::move(plan);
       names = std::move(planner.names);
       first = std::move(lowered);
@@ -135,13 +151,13 @@ void KeptShapes::plan_shape(duckdb::Connection& connection, const StatementShape
   if (entry.plan == nullptr || entry.statement != nullptr) return;
   entry.statement = statement_for(connection, names, std::move(first));
   if (entry.statement == nullptr) entry.plan = nullptr;
-  entry.planned.used_basalt = true;
 }
 
 std::optional<KeptShapes::Bound> KeptShapes::begin(duckdb::Connection& connection, const StatementShape& shape) {
   duckdb::ClientContext& context = *connection.context;
   if (shape.literals.empty() || shape.text.size() > kMostTextBytes) return std::nullopt;
   if (device_setting(context) == Device::kCpu || gpu().backend == nullptr) return std::nullopt;
+  if (!flag_setting(context, "basalt_lowering")) return std::nullopt;
   const std::string key = shape.key();
   if (entries_.find(key) != nullptr) return std::nullopt;
   Entry entry;

@@ -540,7 +540,8 @@ void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<Lo
   ClientContext& context = input.context;
   const auto log = StatementLog::of(context);
   if (log->stands_for != nullptr) {
-    plan = duckdb::make_uniq<LogicalBasaltQuery>(*plan, log->stands_for, device_setting(context));
+    plan =
+        duckdb::make_uniq<LogicalBasaltQuery>(*plan, std::exchange(log->stands_for, nullptr), device_setting(context));
     return;
   }
   if (log->plans_shape || log->leaves_plans || has_parameters(*plan)) return;

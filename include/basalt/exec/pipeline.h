@@ -341,7 +341,7 @@ struct RunOptions {
   ThreadPool* pool = nullptr;              // kept from run to run, for the CPU: instead of `threads`
   ColumnCache* cache = nullptr;            // of columns on the CPU, kept from run to run
   uint64_t gpu_memory = 0;                 // limit for cached and staged data on the device; 0 = what is free
-  TileRange tiles;                         // inside a backend, which may run a stage in parts: others are not read
+  TileRange tiles;                         // of a stage over files: others are not read
   bool prune = true;                       // use zone statistics
   uint64_t decoded_limit = kDecodedLimit;  // bytes of a tile of strings that is decoded on the CPU
   const CancelToken* cancel = nullptr;

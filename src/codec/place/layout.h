@@ -1,9 +1,9 @@
-// `place`: value = how many rows a row lies behind the first one of its run, a run being neighbouring rows with the
-// same source: the number of a line in its order. Modulo 2^bits of the value type.
+// `place`: value = base + how many rows a row lies behind the first one of its run, a run being neighbouring rows with
+// the same source: the number of a line in its order. Modulo 2^bits of the value type.
 //
 // streams: 0 checkpoints  u32[tiles], the place of each tile's first row
-// Parameters: none. Children: 0 source (i64, one per row). Only neighbours inside a tile are compared: its first row's
-// place is the checkpoint's, whatever lies before it.
+// Parameters: u64 base. Children: 0 source (i64, one per row). Only neighbours inside a tile are compared: its first
+// row's place is the checkpoint's, whatever lies before it.
 #pragma once
 
 #include "basalt/core/host_device.h"

@@ -154,7 +154,9 @@ class BackendStages : public StageRunner {
   }
   StageRows over_files(const Pipeline& stage, const TileRange& tiles, RunReport& report) override {
     RunOptions options = options_;
-    options.tiles = tiles;
+    // The caller may have asked for some tiles only, of which these are a part.
+    options.tiles.begin = std::max(tiles.begin, options_.tiles.begin);
+    options.tiles.end = std::max(options.tiles.begin, std::min(tiles.end, options_.tiles.end));
     return backend_.first_stage(stage, true, options, report);
   }
   StageRows over_rows(const Pipeline& stage, const DeviceTable& input, RunReport& report) override {

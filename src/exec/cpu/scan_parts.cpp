@@ -1,11 +1,13 @@
 #include "exec/cpu/scan_parts.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <optional>
 
 #include "exec/filter.h"
 #include "exec/planned_reads.h"
+#include "file/planned_reads.h"
 
 namespace basalt::exec {
 
@@ -151,22 +153,36 @@ void PartScan::add(const File& file, uint32_t chunk, const TileRange& read, uint
   }
 }
 
+// What the parts of a file read, if it is far away.
+std::shared_ptr<const RemoteSource::Plan> PartScan::plan_file(const File& file) const {
+  if (!is_remote(file)) return nullptr;
+  uint64_t first_row = ~uint64_t{0};
+  uint64_t end_row = 0;
+  for (const Part& part : parts_) {
+    if (part.file != &file) continue;
+    const ChunkInfo& rows = file.chunks()[part.chunk];
+    first_row = std::min(first_row, rows.first_row);
+    end_row = std::max(end_row, rows.first_row + rows.rows);
+  }
+  const Expr* filter = pipeline_.has_filter && options_.prune ? &pipeline_.filter : nullptr;
+  return plan_reads(file, {}, filter, pipeline_.columns, first_row, end_row);
+}
+
 std::vector<std::unique_ptr<TileSink>> PartScan::run(const std::function<std::unique_ptr<TileSink>()>& make,
                                                      RunReport& report) {
   std::vector<PartCounts> results(parts_.size());
   WorkerPool workers(pipeline_, make);
   std::optional<ColumnCache::Use> cache;
   if (options_.cache != nullptr) cache.emplace(*options_.cache, pipeline_.files);
-  std::vector<std::shared_ptr<const RemoteSource::Plan>> plans;
-  for (const auto& file : pipeline_.files) {
-    const Expr* filter = pipeline_.has_filter ? &pipeline_.filter : nullptr;
-    plans.push_back(plan_reads(*file, {}, filter, pipeline_.columns));
-  }
+  std::map<const File*, PlannedFile> planned;
+  for (const Part& part : parts_) planned.try_emplace(part.file);
   uint64_t done = 0;
   std::mutex progress_mutex;
   const auto run_one = [&](uint64_t turn) {
     const size_t i = order_[turn];
     if (options_.cancel != nullptr) options_.cancel->check();
+    PlannedFile& file = planned.at(parts_[i].file);
+    std::call_once(file.once, [&] { file.plan = plan_file(*parts_[i].file); });
     Worker* worker = workers.take();
     results[i] = run_part(pipeline_, options_, cache ? &*cache : nullptr, *worker, parts_[i], i);
     workers.give(worker);

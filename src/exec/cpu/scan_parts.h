@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "basalt/file/remote_source.h"
 #include "exec/cpu/sink.h"
 
 namespace basalt::exec {
@@ -34,6 +35,7 @@ class PartScan {
 
  private:
   void add(const File& file, uint32_t chunk, const TileRange& read, uint64_t first_row, uint64_t wanted);
+  std::shared_ptr<const RemoteSource::Plan> plan_file(const File& file) const;
 
   const Pipeline& pipeline_;
   const RunOptions& options_;
