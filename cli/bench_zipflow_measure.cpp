@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "basalt/core/error.h"
 #include "cli/bench.h"
@@ -101,15 +102,16 @@ Measured ZipflowBench::measure(const std::vector<Values>& chunks, const ChunkTre
   const double encode_seconds = best_of(1, [&] { nodes = encode(chunks, trees); });
   std::vector<NodeView> views;
   uint64_t encoded = 0;
-  std::vector<std::string> different;
+  std::set<std::string> different;
+  std::string texts;  // of these, in the order of their first chunks
   for (const Node& node : nodes) {
     encoded += node.encoded_bytes();
     views.push_back(view_of(node));
     const std::string text = to_string(tree_of(views.back()));
-    if (std::find(different.begin(), different.end(), text) == different.end()) different.push_back(text);
+    if (different.insert(text).second) texts += (texts.empty() ? "" : "; ") + text;
   }
   Measured out = measure_decoding(views, plain_bytes, unfused);
-  out.trees = fmt::format("{}", fmt::join(different, "; "));
+  out.trees = std::move(texts);
   out.encoded = encoded;
   out.encode_seconds = encode_seconds;
   return out;
