@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "emulated_gpu/memory.h"
+
 using cudaError_t = int;
 using cudaStream_t = void*;
 using cudaEvent_t = void*;
@@ -20,10 +22,16 @@ enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpy
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline const char* cudaGetErrorString(cudaError_t) { return "an emulated device has no errors but this"; }
 inline cudaError_t cudaMallocAsync(void** to, size_t bytes, cudaStream_t) {
+  basalt::testing::EmulatedMemory& memory = *basalt_emulated_memory();
+  const uint64_t number = memory.allocations++;
+  if (memory.grants && !memory.grants(number)) return cudaErrorMemoryAllocation;
   *to = std::malloc(bytes);
-  return *to == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  if (*to == nullptr) return cudaErrorMemoryAllocation;
+  ++memory.blocks;
+  return cudaSuccess;
 }
 inline cudaError_t cudaFreeAsync(void* memory, cudaStream_t) {
+  if (memory != nullptr) --basalt_emulated_memory()->blocks;
   std::free(memory);
   return cudaSuccess;
 }
