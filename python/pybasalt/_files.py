@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from pybasalt import _core, _planner, _remote
-from pybasalt._options import bytes_of, count_of, one_of, texts_by_name, threads_of
+from pybasalt._options import bytes_of, count_of, one_of, speed_of, texts_by_name, threads_of
 from pybasalt._progress import ProgressCallback, share_of, shown_writing
 from pybasalt._table import Rows, Scan, Schema, Table, Tabular
 from pybasalt.device import Column
@@ -342,13 +342,16 @@ class Summary:
         return f"<pybasalt.Summary: {self.rows} rows, {self.plain_bytes} bytes in {self.file_bytes}>"
 
 
-def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: str, sort_by: str | Sequence[str] | None,
-                     device: str, threads: int, memory_limit: int | str, append: bool, chunk_rows: int,
-                     metadata: Mapping[str, str] | None) -> dict[str, Any]:
+def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: str, link: float | None,
+                     sort_by: str | Sequence[str] | None, device: str, threads: int, memory_limit: int | str,
+                     append: bool, chunk_rows: int, metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    if link is not None and purpose != "transfer":
+        raise ValueError("link says how fast data travels to a GPU, which matters with purpose='transfer' only")
     return {
         "encoding": texts_by_name(encoding, "encoding"),
         "effort": one_of(effort, "effort", ("fast", "balanced", "best")),
         "purpose": one_of(purpose, "purpose", ("balanced", "resident", "transfer", "disk")),
+        "link": speed_of(link, "link"),
         "sort_by": [sort_by] if isinstance(sort_by, str) else list(sort_by or []),
         "device": one_of(device, "device", ("cpu", "cuda")),
         "threads": threads_of(threads),
@@ -407,22 +410,23 @@ def as_table(table: Any) -> Any:
 
 
 def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
-          purpose: str = "balanced", sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0,
-          memory_limit: int | str = 0, append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
-          progress: bool | ProgressCallback | None = None) -> Summary:
+          purpose: str = "balanced", link: float | None = None, sort_by: str | Sequence[str] | None = None,
+          device: str = "cpu", threads: int = 0, memory_limit: int | str = 0, append: bool = False, chunk_rows: int = 0,
+          metadata: Mapping[str, str] | None = None, progress: bool | ProgressCallback | None = None) -> Summary:
     """Writes a table: of pyarrow, pandas, Polars, DuckDB, or anything else that speaks Arrow; or a dict of columns.
 
     The file appears under its name when it is complete; for a URL it is written to this machine first. `encoding` forces
     trees of columns, {"price": "delta(packed)"}; `effort` is fast, balanced or best; `purpose` is what the file is for:
-    balanced, resident (in a GPU's memory), transfer (copied there with every query) or disk (least bytes). `sort_by`
-    sorts by columns; `append` adds a file to a folder of them. `device` encodes on the GPU, to the same bytes.
+    balanced, resident (in a GPU's memory), transfer (copied there with every query, at `link` GB/s: 55.5 if not said) or
+    disk (least bytes). `sort_by` sorts by columns; `append` adds a file to a folder of them. `device` encodes on the GPU,
+    to the same bytes.
 
     >>> import pybasalt
     >>> pybasalt.write({"a": [1, 2, 3]}, "t.basalt").rows
     3
     """
-    arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
-                                 metadata)
+    arguments = _write_arguments(encoding, effort, purpose, link, sort_by, device, threads, memory_limit, append,
+                                 chunk_rows, metadata)
     _check_target(path, append)
     return _write_table(as_table(table), path, arguments, progress)
 
@@ -444,9 +448,10 @@ def _write_table(source: Any, path: str | os.PathLike[str], arguments: dict[str,
 
 
 def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None,
-            effort: str = "balanced", purpose: str = "balanced", sort_by: str | Sequence[str] | None = None,
-            device: str = "cpu", threads: int = 0, memory_limit: int | str = 0, append: bool = False, chunk_rows: int = 0,
-            metadata: Mapping[str, str] | None = None, progress: bool | ProgressCallback | None = None) -> Summary:
+            effort: str = "balanced", purpose: str = "balanced", link: float | None = None,
+            sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0, memory_limit: int | str = 0,
+            append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
+            progress: bool | ProgressCallback | None = None) -> Summary:
     """Converts Parquet, CSV, JSON, Arrow or .basalt files, or the rows of a query, to a .basalt file.
 
     `source` is a path, a glob, or a query. Other arguments as for `write`.
@@ -455,8 +460,8 @@ def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
     >>> pybasalt.convert("select range as a from range(5)", "t.basalt").rows
     5
     """
-    arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
-                                 metadata)
+    arguments = _write_arguments(encoding, effort, purpose, link, sort_by, device, threads, memory_limit, append,
+                                 chunk_rows, metadata)
     session = _planner.session(arguments["threads"])
     text = os.fspath(source)
     if session.is_query(text):

@@ -64,3 +64,21 @@ def texts_by_name(given: Any, what: str) -> dict[str, str]:
         if not isinstance(name, str) or not isinstance(text, str):
             raise TypeError(f"{what} is a dict of texts, not of {name!r}: {text!r}")
     return texts
+
+
+def speed_of(value: Any, what: str) -> float:
+    """GB/s; 0 where nothing is said.
+
+    >>> speed_of(None, "link"), speed_of(12, "link")
+    (0.0, 12.0)
+    >>> speed_of(-1, "link")
+    Traceback (most recent call last):
+    ValueError: link is in GB/s, from 0.001 to 100000, not -1
+    """
+    if value is None:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} is a number of GB/s, not {type(value).__name__}")
+    if not 0.001 <= value <= 100_000:
+        raise ValueError(f"{what} is in GB/s, from 0.001 to 100000, not {value}")
+    return float(value)

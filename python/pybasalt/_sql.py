@@ -193,17 +193,18 @@ class Relation(Rows):
         return DeviceTable(found, Report(report))
 
     def write(self, path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
-              purpose: str = "balanced", sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0,
-              memory_limit: int | str = 0, append: bool = False, chunk_rows: int = 0,
-              metadata: Mapping[str, str] | None = None, progress: bool | ProgressCallback | None = None) -> Summary:
+              purpose: str = "balanced", link: float | None = None, sort_by: str | Sequence[str] | None = None,
+              device: str = "cpu", threads: int = 0, memory_limit: int | str = 0, append: bool = False,
+              chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
+              progress: bool | ProgressCallback | None = None) -> Summary:
         """Writes the rows to a .basalt file, as they come. Arguments as for `pybasalt.write`.
 
         >>> import pybasalt
         >>> pybasalt.sql("select range as a from range(?)", [3]).write("t.basalt", sort_by="a", effort="fast").rows
         3
         """
-        arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
-                                     metadata)
+        arguments = _write_arguments(encoding, effort, purpose, link, sort_by, device, threads, memory_limit, append,
+                                     chunk_rows, metadata)
         _check_target(path, append)
         if self._found is not None or self._parameters:
             return _write_table(self, path, arguments, progress)

@@ -48,6 +48,7 @@ basalt::WriteOptions write_options(const nb::dict& arguments) {
   options.append = nb::cast<bool>(arguments["append"]);
   options.effort = parse_effort(nb::cast<std::string>(arguments["effort"]));
   options.purpose = parse_purpose(nb::cast<std::string>(arguments["purpose"]));
+  if (const auto link = nb::cast<double>(arguments["link"]); link > 0) options.link_gbs = link;
   options.sort_columns = nb::cast<std::vector<std::string>>(arguments["sort_by"]);
   options.metadata = nb::cast<std::map<std::string, std::string>>(arguments["metadata"]);
   if (const auto rows = nb::cast<uint64_t>(arguments["chunk_rows"]); rows > 0) options.chunk_rows = rows;

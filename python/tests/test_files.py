@@ -133,6 +133,15 @@ def test_convert(here, trips):
     assert pybasalt.read("v.basalt").fetchall() == [(1, "x"), (2, "y")]
 
 
+def test_the_link_decides_what_travels(here):
+    rows = ("select case when hash(range + 9) % 4 = 0 then hash(range + 11) % 4096 else hash(range + 13) % 2 * 4000 end::int "
+            "as n from range(300000)")
+    found = {link: pybasalt.convert(rows, f"link-{link}.basalt", purpose="transfer", link=link) for link in (None, 450)}
+    # Over a faster link, decoding takes longer than the copy of what it saves.
+    assert [found[link].columns[0]["encodings"] for link in found] == [["ans"], ["packed"]]
+    assert found[None].file_bytes < found[450].file_bytes
+
+
 def test_errors(here, file):
     with pytest.raises(pybasalt.InputOutputError) as caught:
         pybasalt.open("nowhere.basalt")
@@ -150,6 +159,11 @@ def test_errors(here, file):
         pybasalt.write({"a": [1]}, "t.basalt", effort="tiny")
     with pytest.raises(ValueError, match="purpose"):
         pybasalt.write({"a": [1]}, "t.basalt", purpose="archive")
+    for link, error in ((0, ValueError), (-3, ValueError), ("PCIe", TypeError), (True, TypeError)):
+        with pytest.raises(error, match="link"):
+            pybasalt.write({"a": [1]}, "t.basalt", purpose="transfer", link=link)
+    with pytest.raises(ValueError, match="purpose='transfer' only"):
+        pybasalt.write({"a": [1]}, "t.basalt", link=12)
     with pytest.raises(ValueError):
         pybasalt.read(file, rows=slice(0, 10, 2))
     with open(file, "r+b") as damaged:
