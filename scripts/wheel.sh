@@ -12,7 +12,8 @@ rm -rf build/install build/wheel
 cmake --install build/release --prefix build/install --strip >/dev/null
 mkdir -p build/wheel dist
 "$venv_python" -m pip --disable-pip-version-check wheel --quiet --no-build-isolation --no-deps ./python -w build/wheel \
-    -C "build-dir=$PWD/build/wheel-module-$venv_tag" -C "cmake.define.CMAKE_PREFIX_PATH=$PWD/build/install" \
+    --config-settings "build-dir=$PWD/build/wheel-module-$venv_tag" \
+    --config-settings "cmake.define.CMAKE_PREFIX_PATH=$PWD/build/install" \
     >build/wheel/log 2>&1 ||
     { cat build/wheel/log; exit 1; }
 
