@@ -9,6 +9,7 @@
 #include "basalt/sql/session.h"
 #include "core/arrow_reader.h"
 #include "duckdb/common/file_system.hpp"
+#include "sql/found_files.h"
 #include "sql/state.h"
 #include "sql/types.h"
 #include "sql/vectors.h"
@@ -23,10 +24,9 @@ namespace {
 
 std::vector<std::string> files_of(ClientContext& context, const duckdb::Value& pattern) {
   if (pattern.IsNull()) throw duckdb::BinderException("the name of a file cannot be NULL");
-  auto& files = duckdb::FileSystem::GetFileSystem(context);
-  std::vector<std::string> paths;
-  for (const auto& file : files.GlobFiles(pattern.ToString(), duckdb::FileGlobOptions::DISALLOW_EMPTY)) {
-    paths.push_back(file.path);
+  std::vector<std::string> paths = find_files(context, pattern.ToString());
+  if (paths.empty()) {
+    throw duckdb::IOException("No files found that match the pattern \"%s\"", pattern.ToString());
   }
   return paths;
 }

@@ -5,6 +5,7 @@
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "sql/expected_shares.h"
+#include "sql/found_files.h"
 #include "sql/scan.h"
 #include "sql/statistics.h"
 
@@ -47,11 +48,7 @@ void add_sources(duckdb::ClientContext& context, const duckdb::LogicalOperator& 
 std::vector<std::string> paths_of(duckdb::ClientContext& context, const std::vector<std::string>& patterns) {
   std::vector<std::string> paths;
   for (const std::string& pattern : patterns) {
-    if (!duckdb::FileSystem::HasGlob(pattern)) {
-      paths.push_back(pattern);
-      continue;
-    }
-    for (const auto& file : duckdb::FileSystem::GetFileSystem(context).Glob(pattern)) paths.push_back(file.path);
+    for (std::string& path : find_files(context, pattern)) paths.push_back(std::move(path));
   }
   return paths;
 }

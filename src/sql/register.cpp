@@ -11,6 +11,7 @@
 #include "duckdb/parser/tableref/table_function_ref.hpp"
 #include "sql/copy.h"
 #include "sql/copy_operator.h"
+#include "sql/found_files.h"
 #include "sql/functions.h"
 #include "sql/kept_statements.h"
 #include "sql/operator.h"
@@ -32,15 +33,13 @@ duckdb::unique_ptr<duckdb::TableRef> call(const char* function, const duckdb::st
   return table;
 }
 
-// A dataset is a table.
-duckdb::unique_ptr<duckdb::TableRef> replace_folder(duckdb::ClientContext& context, duckdb::string path) {
-  auto& files = duckdb::FileSystem::GetFileSystem(context);
+// A dataset is a table, and so are the files that a pattern finds.
+duckdb::unique_ptr<duckdb::TableRef> replace_dataset(duckdb::ClientContext& context, duckdb::string path) {
+  if (!sql::stands_for_files(context, path)) return nullptr;
+  auto table = call(sql::kScanName, path);
+  if (duckdb::FileSystem::HasGlob(path)) return table;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
-  if (duckdb::FileSystem::HasGlob(path)) return nullptr;
-  const duckdb::string pattern = path + "/*.basalt";
-  if (files.Glob(pattern).empty()) return nullptr;
-  auto table = call(sql::kScanName, pattern);
-  table->alias = files.ExtractBaseName(path);
+  table->alias = duckdb::FileSystem::GetFileSystem(context).ExtractBaseName(path);
   return table;
 }
 
@@ -48,7 +47,7 @@ duckdb::unique_ptr<duckdb::TableRef> replace_scan(duckdb::ClientContext& context
                                                   duckdb::optional_ptr<duckdb::ReplacementScanData>) {
   const duckdb::string path = duckdb::ReplacementScan::GetFullPath(input);
   const bool is_basalt = duckdb::StringUtil::EndsWith(duckdb::StringUtil::Lower(path), ".basalt");
-  if (!is_basalt && !is_ipc_name(path)) return replace_folder(context, path);
+  if (!is_basalt && !is_ipc_name(path)) return replace_dataset(context, path);
   auto table = call(is_basalt ? sql::kScanName : sql::kReadArrow, path);
   if (!duckdb::FileSystem::HasGlob(path)) {
     table->alias = duckdb::FileSystem::GetFileSystem(context).ExtractBaseName(path);

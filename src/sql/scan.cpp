@@ -17,6 +17,7 @@
 #include "duckdb/storage/table/column_segment.hpp"
 #include "exec/planned_reads.h"
 #include "sql/expressions.h"
+#include "sql/found_files.h"
 #include "sql/state.h"
 #include "sql/statistics.h"
 #include "sql/string_filters.h"
@@ -618,6 +619,7 @@ duckdb::TableFunctionSet scan_functions(const char* name) {
   function.named_parameters[kRowNumber] = LogicalType::BOOLEAN;
   function.named_parameters[kFirstRow] = LogicalType::UBIGINT;
   function.named_parameters[kRows] = LogicalType::UBIGINT;
+  function.get_multi_file_reader = make_file_finder;
   function.bind = bind_scan;
   function.statistics = scan_statistics;
   function.get_partition_stats = scan_partition_statistics;
