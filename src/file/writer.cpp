@@ -23,6 +23,7 @@
 #include "file/related_plan.h"
 #include "file/replaceable.h"
 #include "file/row_buffer.h"
+#include "file/row_order.h"
 #include "file/wrapped.h"
 #include "file/write_checks.h"
 #include "file/write_footer.h"
@@ -136,6 +137,7 @@ struct Writer::State {
       // Named twice, it orders nothing the second time.
       if (std::find(sort_ids.begin(), sort_ids.end(), id) == sort_ids.end()) sort_ids.push_back(id);
     }
+    sorted = SortedTables(schema, sort_ids);
   }
 
   uint32_t sort_column(const std::string& name) const {
@@ -186,6 +188,7 @@ struct Writer::State {
 
   void append(Table table) {
     check_table(table, schema, path);
+    sorted.check(table, path);
     if (plain_bytes_of(table) < kSmallTableBytes) {
       collect(table);
     } else {
@@ -497,6 +500,7 @@ struct Writer::State {
   std::vector<std::string> paths;
   std::vector<const Field*> fields;
   std::vector<uint32_t> sort_ids;
+  SortedTables sorted{schema, {}};
   std::vector<std::unique_ptr<ColumnEncoder>> encoders;
   std::unique_ptr<RelatedPlan> related;
   std::vector<ColumnWriter> columns;

@@ -2,7 +2,9 @@
 // that share their bytes, waiting that is cancelled, and files that are replaced while they are checked.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -12,6 +14,7 @@
 #include "file/footer.h"
 #include "file/memory_gate.h"
 #include "file/test_files.h"
+#include "support/crafted_file.h"
 
 namespace basalt::test {
 namespace {
@@ -19,26 +22,51 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 using Real = std::optional<double>;  // nothing: NULL
 
-// Rows of one value in the first chunk and of another one in the second, said to be sorted.
-std::string verdict_over_border(Real before, Real after) {
-  constexpr uint64_t kBorder = 8192;
+constexpr uint64_t kBorder = 8192;
+
+// Rows of one value in the first chunk and of another one in the second.
+Table rows_over_border(Real before, Real after) {
   const uint64_t rows = kBorder + 100;
-  const auto value = [&](uint64_t i) { return i < kBorder ? before : after; };
-  const Table table =
-      make_table(rows, {reals(
-                           "r", TypeKind::kFloat64, rows, [&](uint64_t i) { return value(i).value_or(0); },
-                           [&](uint64_t i) { return !value(i); })});
-  WriteOptions options = chunks_of(kBorder, 1);
-  options.sort_columns = {"r"};
-  TemporaryFolder folder;
-  write(folder.path("a.basalt"), table, options);
+  const auto value = [=](uint64_t i) { return i < kBorder ? before : after; };
+  return make_table(rows, {reals(
+                              "r", TypeKind::kFloat64, rows, [=](uint64_t i) { return value(i).value_or(0); },
+                              [=](uint64_t i) { return !value(i); })});
+}
+
+std::string verdict(const std::function<void()>& check) {
   try {
-    ThreadPool pool(1);
-    verify_file(*File::open(folder.path("a.basalt")), pool);
+    check();
     return "sound";
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+// What the writer says of rows that are said to be sorted, in one table or in several.
+std::string writers_verdict(const Table& table, uint64_t rows_at_once) {
+  TemporaryFolder folder;
+  WriteOptions options = chunks_of(kBorder, 1);
+  options.sort_columns = {"r"};
+  return verdict([&] {
+    Writer writer(folder.path("a.basalt"), table.schema, options);
+    for (uint64_t row = 0; row < table.rows; row += rows_at_once) {
+      Table part{table.schema, std::min(rows_at_once, table.rows - row), {}};
+      part.columns.push_back(make_column(table.schema.fields[0]));
+      append_rows(part.columns[0], table.columns[0], row, row + part.rows);
+      writer.append(std::move(part));
+    }
+    writer.finish();
+  });
+}
+
+// What verify says of a file whose footer says so.
+std::string verify_verdict(const Table& table) {
+  TemporaryFolder folder;
+  write(folder.path("a.basalt"), table, chunks_of(kBorder, 1));
+  CraftedFile file(read_bytes(folder.path("a.basalt")));
+  file.footer.sort_columns = {0};
+  ThreadPool pool(1);
+  return verdict([&] { verify_file(*open_bytes(file.seal()), pool); });
 }
 
 // The order of SQL: both zeros are equal, NaN comes after all numbers, NULL after everything.
@@ -46,12 +74,46 @@ TEST(VerifyEdges, SortOrderOfZerosNansAndNulls) {
   const std::vector<std::pair<Real, Real>> sorted = {{0.0, -0.0},   {-0.0, 0.0},   {1.0, kNaN},     {INFINITY, kNaN},
                                                      {kNaN, -kNaN}, {-kNaN, kNaN}, {1.0, Real()},   {kNaN, Real()},
                                                      {-1.0, -0.0},  {0.0, 1.0},    {Real(), Real()}};
-  for (const auto& [before, after] : sorted) EXPECT_EQ(verdict_over_border(before, after), "sound");
+  for (const auto& [before, after] : sorted) {
+    const Table table = rows_over_border(before, after);
+    EXPECT_EQ(verify_verdict(table), "sound");
+    for (const uint64_t rows_at_once : {uint64_t{5000}, kBorder, table.rows}) {
+      EXPECT_EQ(writers_verdict(table, rows_at_once), "sound");
+    }
+  }
   const std::vector<std::pair<Real, Real>> unsorted = {
       {kNaN, 1.0}, {-kNaN, -INFINITY}, {Real(), 1.0}, {Real(), kNaN}, {0.0, -1.0}};
   for (const auto& [before, after] : unsorted) {
-    EXPECT_NE(verdict_over_border(before, after).find("row 8192 "), std::string::npos);
+    const Table table = rows_over_border(before, after);
+    EXPECT_NE(verify_verdict(table).find("row 8192 "), std::string::npos);
+    for (const uint64_t rows_at_once : {uint64_t{5000}, kBorder, table.rows}) {
+      EXPECT_NE(writers_verdict(table, rows_at_once).find("row 8192 "), std::string::npos);
+    }
   }
+}
+
+// By the first column, then the second, texts and members of structs too; a member of a NULL struct is NULL.
+TEST(VerifyEdges, RowsThatAreWrittenUnsortedAreRefused) {
+  const IsNull last_ones = [](uint64_t i) { return i >= 80; };
+  const auto tens = [](uint64_t i) { return static_cast<int64_t>(i / 10); };
+  const auto falling = [](uint64_t i) { return static_cast<int64_t>(100 - i); };
+  const auto written = [](const Table& table, std::vector<std::string> by) {
+    TemporaryFolder folder;
+    WriteOptions options;
+    options.sort_columns = std::move(by);
+    return verdict([&] { write(folder.path("a.basalt"), table, options); });
+  };
+  const auto number = [](const char* name, const std::function<int64_t(uint64_t)>& value) {
+    return integers(name, type_of(TypeKind::kInt32), 100, value);
+  };
+  const Table table = make_table(
+      100, {number("tens", tens), number("falling", falling),
+            struct_of("s", 100, {number("m", [&](uint64_t i) { return i >= 80 ? 0 : static_cast<int64_t>(i); })},
+                      last_ones)});
+  EXPECT_EQ(written(table, {"tens", "s.m"}), "sound");
+  EXPECT_EQ(written(table, {"s.m"}), "sound");
+  EXPECT_NE(written(table, {"tens", "falling"}).find("row 1 comes before"), std::string::npos);
+  EXPECT_NE(written(table, {"s.m", "falling"}).find("row 81 comes before"), std::string::npos);
 }
 
 TEST(VerifyEdges, RowsAreNotSortedByListsAndStructs) {

@@ -36,7 +36,7 @@ struct WriteOptions {
   Effort effort = Effort::kBalanced;                   // time for fewer bytes
   Purpose purpose = Purpose::kBalanced;                // of the file: fast to read, or small
   double link_gbs = kUsualLink;                        // what copies to a device take, with Purpose::kTransfer
-  std::vector<std::string> sort_columns;               // recorded in the footer; rows must come sorted
+  std::vector<std::string> sort_columns;               // as rows must come; recorded in the footer
   std::function<void(const WriteProgress&)> progress;  // called from the appending thread
   const CancelToken* cancel = nullptr;
   bool wrap_small = true;                       // files of up to 128 KiB become one zstd frame where that pays

@@ -4,23 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
 #include "basalt/core/error.h"
-#include "core/dispatch.h"
+#include "file/row_order.h"
 
 namespace basalt::format_v1 {
 
 namespace {
-
-// −1, 0, 1 as SQL orders rows: NULLs last, NaN above all other values, both zeros equal.
-template <typename T>
-int order_of(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) return static_cast<int>(std::isnan(a)) - static_cast<int>(std::isnan(b));
-  }
-  return a < b ? -1 : b < a ? 1 : 0;
-}
 
 class SortCheck {
  public:
@@ -44,12 +35,12 @@ class SortCheck {
     std::vector<int8_t> order(rows.rows, 0);
     for (const uint32_t id : columns_) {
       const Column column = rows_of(id, chunk, 0, rows.rows);
+      std::optional<Column> last;
       if (chunk > 0) {
         const uint64_t before = file_.chunks()[chunk - 1].rows;
-        const Column last = rows_of(id, chunk - 1, before - 1, before);
-        refine(last, 0, column, 0, order[0]);
+        last = rows_of(id, chunk - 1, before - 1, before);
       }
-      for (uint64_t row = 1; row < rows.rows; ++row) refine(column, row - 1, column, row, order[row]);
+      refine_order(column, last ? &*last : nullptr, order);
       const auto wrong = std::find(order.begin(), order.end(), int8_t{1});
       if (wrong == order.end()) continue;
       fail(fmt::format("row {} does not come after the row before it, by the sort order in the footer: column {}",
@@ -62,20 +53,11 @@ class SortCheck {
     throw Error(ErrorCode::kCorrupt, file_.name() + ": " + reason);
   }
 
-  // A member of a NULL struct is NULL.
   Column rows_of(uint32_t id, uint32_t chunk, uint64_t begin, uint64_t end) const {
     Column column = decode(id, chunk, begin, end);
     for (uint32_t field = id; file_.parent(field) != field; field = file_.parent(field)) {
       const uint32_t above = file_.parent(field);
-      const Column parent = decode(above, chunk, begin, end);
-      if (parent.null_count == 0) continue;
-      if (column.validity.empty()) {
-        column.validity = parent.validity;
-        continue;
-      }
-      for (size_t i = 0; i < column.validity.size(); ++i) {
-        column.validity.as<uint8_t>()[i] &= parent.validity.as<uint8_t>()[i];
-      }
+      hide_members(decode(above, chunk, begin, end), column);
     }
     return column;
   }
@@ -87,22 +69,6 @@ class SortCheck {
     } catch (const Error& error) {
       throw error.within(fmt::format("{}: column {}, chunk {}", file_.name(), file_.column(id).path, chunk));
     }
-  }
-
-  static void refine(const Column& a, uint64_t a_row, const Column& b, uint64_t b_row, int8_t& order) {
-    if (order == 0) order = static_cast<int8_t>(compare_rows(a, a_row, b, b_row));
-  }
-
-  static int compare_rows(const Column& a, uint64_t a_row, const Column& b, uint64_t b_row) {
-    const bool a_null = !a.is_valid(a_row);
-    const bool b_null = !b.is_valid(b_row);
-    if (a_null || b_null) return static_cast<int>(a_null) - static_cast<int>(b_null);
-    const Physical type = physical_of(a.type);
-    if (type == Physical::kBytes) return order_of(a.string_at(a_row), b.string_at(b_row));
-    return dispatch_typed(type, [&](auto tag) {
-      using T = decltype(tag);
-      return order_of(a.values.as<T>()[a_row], b.values.as<T>()[b_row]);
-    });
   }
 
   const File& file_;
