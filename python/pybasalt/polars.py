@@ -99,7 +99,10 @@ def _call(input: list[dict[str, Any]], function: dict[str, Any]) -> Tree:
     if "IsBetween" in what:
         low, high = _CLOSED[what["IsBetween"]["closed"]]
         return "and", ("compare", low, column, _value(input[1])), ("compare", high, column, _value(input[2]))
-    return "in", column, _values(input[1]), what["IsIn"]["nulls_equal"]
+    # Those without arguments are words, among them "IsInfinite".
+    if isinstance(what, dict) and "IsIn" in what:
+        return "in", column, _values(input[1]), what["IsIn"]["nulls_equal"]
+    return UNKNOWN
 
 
 def pushed(predicate: polars.Expr, schema: Mapping[str, Any]) -> Expression | None:
