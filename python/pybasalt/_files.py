@@ -195,9 +195,12 @@ def _source(paths: Iterable[str], options: Mapping[str, object]) -> str:
 
 
 def _condition(filter: Filter) -> str:
-    if not isinstance(filter, (str, Expression)):
+    if isinstance(filter, Expression):
+        return filter.sql
+    if not isinstance(filter, str):
         raise TypeError("a filter is a string of SQL or an expression of pybasalt.col")
-    return filter.sql if isinstance(filter, Expression) else filter
+    _planner.check_condition(filter)
+    return filter
 
 
 def _select(columns: Sequence[str] | None, source: str, filter: Filter | None) -> str:

@@ -62,6 +62,19 @@ def test_filters_by_text_and_by_expression(file, trips):
     assert pybasalt.read(file, ["id"], filter="list_contains([3, 4], id)").fetchall() == [(3,), (4,)]
 
 
+def test_filters_are_one_condition(file):
+    for text in ("id > 3) or (1=1", "1=1) union all (select 1", "true; drop table x", "true); select (1", "id > 3 /*",
+                 "-- nothing", "1, 2", "true limit 1", "true) to 'x'; copy (select 1", "id >", "a\0b"):
+        for read in (pybasalt.read, pybasalt.scan):
+            with pytest.raises(pybasalt.ArgumentError):
+                read(file, filter=text)
+    for text in ("", " \n"):
+        with pytest.raises(ValueError, match="the filter is empty"):
+            pybasalt.read(file, filter=text)
+    for text in ("(id > 3 /* ) */) and ')' = ')'", "id > 3 --)"):
+        assert pybasalt.read(file, ["id"], text, rows=6).fetchall() == [(4,), (5,)]
+
+
 def test_scans_give_batches(file, trips):
     scan = pybasalt.scan(file, ["id"], filter="id % 2 = 0")
     batches = list(scan)
