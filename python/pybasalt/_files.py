@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core, _planner, _remote
 from pybasalt._options import bytes_of, count_of, one_of, speed_of, texts_by_name, threads_of
@@ -14,6 +14,9 @@ from pybasalt._progress import ProgressCallback, share_of, shown_writing
 from pybasalt._table import Rows, Scan, Schema, Table, Tabular
 from pybasalt.device import Column
 from pybasalt.expressions import Expression, quote_identifier, quote_text
+
+if TYPE_CHECKING:
+    import pyarrow
 
 #: One path or several: files, globs, folders of files.
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -90,6 +93,9 @@ class File(Rows):
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self.scan())
+
+    def _parts(self) -> Iterator[pyarrow.Table]:
+        return (batch.arrow() for batch in self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)

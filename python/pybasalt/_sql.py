@@ -18,7 +18,8 @@ from pybasalt._files import Summary, _check_target, _sorted, _with_decimals, _wr
 from pybasalt._options import bytes_of, one_of, threads_of
 from pybasalt._progress import ProgressCallback, ShareCallback, shown_running, shown_writing
 from pybasalt._report import Report
-from pybasalt._table import Rows, Scan, Table, _tuples
+from pybasalt._table import Rows, Scan, Table
+from pybasalt._values import tuples
 from pybasalt.device import DeviceTable
 from pybasalt.expressions import parameter
 
@@ -162,7 +163,7 @@ class Relation(Rows):
             return str(self.report)
         if most < 0:
             raise ValueError(f"a number of rows is not negative, as {most} is")
-        found = _tuples(self.arrow().slice(0, most))
+        found = tuples(self.arrow().slice(0, most), self.schema.types)
         cells = [[_cell(value) for value in row] for row in found]
         numbers = [bool(found) and isinstance(found[0][i], (int, float)) for i in range(len(names))]
         widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(names)]

@@ -7,7 +7,8 @@ import pytest
 
 
 @pytest.mark.parametrize("name", ["_dataset", "_errors", "_files", "_options", "_progress", "_remote", "_split", "_sql",
-                                  "_table", "device", "expressions"])
+                                  "_table", "_values",
+                                  "device", "expressions"])
 def test_examples(here, name):
     check(name)
 
