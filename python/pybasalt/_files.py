@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core, _planner, _remote
+from pybasalt._errors import NotFoundError, about
 from pybasalt._options import bytes_of, count_of, one_of, speed_of, texts_by_name, threads_of
 from pybasalt._progress import ProgressCallback, share_of, shown_writing
 from pybasalt._table import Rows, Scan, Schema, Table, Tabular
@@ -119,7 +120,8 @@ def open(path: str | os.PathLike[str]) -> File:
     text = _remote.plain(path)
     if not text:
         raise ValueError("the path is empty")
-    return File(_remote.open_remote(text) if _remote.is_remote(text) else _core.open(text))
+    with about(text):
+        return File(_remote.open_remote(text) if _remote.is_remote(text) else _core.open(text))
 
 
 def _list(paths: Paths | File | Sequence[File]) -> list[str | File]:
@@ -170,7 +172,7 @@ def file_names(paths: Paths | File) -> list[str | File]:
         else:
             found += sorted(glob.glob(pattern, recursive=True))
     if not found:
-        raise FileNotFoundError(f"{paths}: there are no files")
+        raise NotFoundError(f"{paths}: there are no files", "input/output")
     return found
 
 

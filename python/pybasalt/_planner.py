@@ -24,7 +24,7 @@ _numbers = itertools.count()
 def _made(threads: int, memory_limit: int) -> _session.Connection:
     from pybasalt import _session
 
-    made = _session.Connection("cpu", threads, memory_limit, 0, "", "", False, _tables.get, _remote.find,
+    made = _session.Connection("cpu", threads, memory_limit, 0, "", "", False, _tables.get, _remote.find_for_sql,
                                _remote.open_remote)
     made.execute("set TimeZone = 'UTC'", [], None)  # as files name it
     return made

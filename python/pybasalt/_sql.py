@@ -320,7 +320,7 @@ class Connection:
         from pybasalt import _session
 
         self._core = _session.Connection(device, threads, bytes_of(memory_limit), bytes_of(gpu_memory), database, temp_dir,
-                                      strict, self._names, _remote.find, _remote.open_remote)
+                                      strict, self._names, _remote.find_for_sql, _remote.open_remote)
 
     def _with_tables(self, tables: dict[str, Any], method: str, sql: str, *arguments: Any) -> Any:
         if ";" in sql.rstrip("; \n"):  # of several statements, those before the one that asks would run twice

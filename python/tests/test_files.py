@@ -159,7 +159,9 @@ def test_errors(here, file):
     with pytest.raises(pybasalt.InputOutputError) as caught:
         pybasalt.open("nowhere.basalt")
     assert caught.value.code == "input/output" and caught.value.file == "nowhere.basalt"
-    assert isinstance(caught.value, OSError) and isinstance(caught.value, pybasalt.Error)
+    assert isinstance(caught.value, FileNotFoundError) and isinstance(caught.value, pybasalt.Error)
+    with pytest.raises(FileNotFoundError):
+        pybasalt.read("none.basalt", filter="true")
     with pytest.raises(ValueError, match="fares"):
         pybasalt.read(file, ["fares"])
     with pytest.raises(ValueError, match="fares"):
@@ -197,12 +199,15 @@ def test_errors(here, file):
     (lambda opened: opened.column("a text", device="cpu").numpy(), None, "a text"),
     (lambda opened: pybasalt.open("no:where/column x: y.basalt"), "no:where/column x: y.basalt", None),
     (lambda opened: pybasalt.write({"b": [1]}, "u.basalt", sort_by="c"), None, None),
+    (lambda opened: opened.read(["A"]), "t.basalt", "A"),
+    (lambda opened: pybasalt.open("nope"), "nope", None),
 ])
 def test_errors_name_their_file_and_column(here, fails, file, column):
     pybasalt.write({"a": [1, None], "a text": ["x", "y"]}, "t.basalt")
     with pytest.raises(pybasalt.Error) as caught:
         fails(pybasalt.open("t.basalt"))
-    assert (caught.value.file, caught.value.column) == (file, column), str(caught.value)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert (error.file, error.column) == (file, column), str(error)
 
 
 def test_errors_of_damaged_metadata_name_the_column(here):
