@@ -95,6 +95,9 @@ class File(Rows):
     def __iter__(self) -> Iterator[Table]:
         return iter(self.scan())
 
+    def _first(self, most: int) -> list[tuple[Any, ...]]:
+        return self.read(rows=most)._first(most)
+
     def _parts(self) -> Iterator[pyarrow.Table]:
         return (batch.arrow() for batch in self)
 

@@ -19,7 +19,6 @@ from pybasalt._options import bytes_of, one_of, threads_of
 from pybasalt._progress import ProgressCallback, ShareCallback, shown_running, shown_writing
 from pybasalt._report import Report
 from pybasalt._table import Rows, Scan, Table
-from pybasalt._values import tuples
 from pybasalt.device import DeviceTable
 from pybasalt.expressions import parameter
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from pybasalt import _session
+from pybasalt._shown import FIRST_ROWS, as_text, escaped
 
 #: Values for `?` in their order, or for `$name` by their names.
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -144,7 +144,7 @@ class Relation(Rows):
         word = "explain analyze " if analyze else "explain "
         return self._connection._execute(word + self.sql, self._parameters, self._tables).explained
 
-    def show(self, rows: int = 20) -> None:
+    def show(self, rows: int = FIRST_ROWS) -> None:
         """Prints the first rows.
 
         >>> import pybasalt
@@ -163,21 +163,15 @@ class Relation(Rows):
             return str(self.report)
         if most < 0:
             raise ValueError(f"a number of rows is not negative, as {most} is")
-        found = tuples(self.arrow().slice(0, most), self.schema.types)
-        cells = [[_cell(value) for value in row] for row in found]
-        numbers = [bool(found) and isinstance(found[0][i], (int, float)) for i in range(len(names))]
-        widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(names)]
-        lines = [
-            "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in zip(row, widths, numbers))
-            for row in [names, *cells]
-        ]
-        rows = len(self)
-        shown_rows = f", {most} shown" if rows > most else ""
-        lines.append(f"{rows} row{'' if rows == 1 else 's'}{shown_rows}")
-        return "\n".join(line.rstrip() for line in lines)
+        return as_text(names, self._first(most), len(self))
 
     def __repr__(self) -> str:
-        return self._text(20)
+        return self._text(FIRST_ROWS)
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        has_rows = self.schema.names and not self._result.explained
+        return super()._repr_html_() if has_rows else f"<pre>{escaped(repr(self))}</pre>"
 
     def on_device(self, device: str | None = None) -> DeviceTable:
         """Runs the query by Basalt's own engine and leaves the rows where they were found: on the GPU, say.
@@ -426,6 +420,9 @@ class Connection:
 
     def __enter__(self) -> Connection:
         return self
+
+    def __repr__(self) -> str:
+        return f"<pybasalt.Connection to {self._options['database'] or 'memory'}, device={self._options['device']!r}>"
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pybasalt._errors import UnsupportedError
 from pybasalt._options import count_of
+from pybasalt._shown import FIRST_ROWS, as_html
 from pybasalt._values import tuples
 
 if TYPE_CHECKING:
@@ -87,6 +88,13 @@ class Tabular:
 _INTERVAL = re.compile(r"\bINTERVAL(?=[\[,)]|$)", re.IGNORECASE)
 
 
+def check_types_of_polars(schema: Schema) -> None:
+    """Refuses types that Polars lacks, where it would panic, which is no exception that anyone expects."""
+    for name, kind in schema:
+        if _INTERVAL.search(kind):
+            raise UnsupportedError(f"column {name}: Polars has no type for {kind}; cast it, to VARCHAR say", "unsupported")
+
+
 class Rows(Tabular):
     """What has rows that can be read again and again: the ways to other libraries."""
 
@@ -117,15 +125,20 @@ class Rows(Tabular):
         """The rows as a Polars frame."""
         import polars
 
-        for name, kind in self.schema:
-            if _INTERVAL.search(kind):  # Polars would panic, which ends the process where it is not caught
-                raise UnsupportedError(f"column {name}: Polars has no type for {kind}; cast it, to VARCHAR say", "unsupported")
+        check_types_of_polars(self.schema)
         return polars.DataFrame(self)
 
     def numpy(self) -> dict[str, Any]:
         """The columns as numpy arrays."""
         table = self.arrow()
         return {name: table[name].to_numpy() for name in table.column_names}
+
+    def _first(self, most: int) -> list[tuple[Any, ...]]:
+        return tuples(self.arrow().slice(0, most), self.schema.types)
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        return as_html(self.schema.names, self._first(FIRST_ROWS), self.num_rows)
 
     def _parts(self) -> Iterator[pyarrow.Table]:
         """The rows in their order, by parts of which several fit in memory."""
@@ -226,6 +239,9 @@ class Scan(Tabular):
             if len(batch) == 0:
                 return
             yield Table(batch)
+
+    def __repr__(self) -> str:
+        return f"<pybasalt.Scan: {self.schema!r}>"
 
     def read_all(self) -> Table:
         """The rows that are left."""

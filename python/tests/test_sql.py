@@ -453,4 +453,28 @@ def test_polars_is_not_given_intervals(con):
     con.sql("select interval 1 day as d").write("i.basalt")
     with pytest.raises(pybasalt.UnsupportedError, match="column d"):
         pybasalt.read("i.basalt").pl()
+    with pytest.raises(pybasalt.UnsupportedError, match="column d"):
+        pybasalt.scan_polars("i.basalt")
     assert con.sql("select {'interval': 1} as d").pl().height == 1
+
+
+def test_rows_are_shown_in_notebooks(con):
+    rows = con.sql("select range as n, '<b>' || chr(9) || chr(0) || chr(27) as \"<i>\" from range(30)")
+    for shown in (rows, rows.table()):
+        text = shown._repr_html_()
+        assert text.count("<tr>") == 21 and text.endswith("<p>30 rows, 20 shown</p>")
+        assert "<th>&lt;i&gt;</th>" in text and r"<td>&lt;b&gt;\t\0\e</td>" in text
+    assert r"<b>\t\0\e" in repr(rows)
+    assert pybasalt.open("trips.basalt")._repr_html_().endswith("<p>100000 rows, 20 shown</p>")
+    assert con.sql("create table t (a int)")._repr_html_().startswith("<pre>")
+    assert con.sql("explain select 1 < 2")._repr_html_().startswith("<pre>")
+
+
+def test_objects_say_what_they_are(con):
+    assert repr(con) == "<pybasalt.Connection to memory, device='cpu'>"
+    assert repr(pybasalt.scan("trips.basalt", ["id"])) == "<pybasalt.Scan: Schema(id bigint)>"
+    column = pybasalt.open("trips.basalt").column("id", device="cpu")
+    assert repr(column) == "<pybasalt.Column id: not decoded>"
+    assert len(column) == 100_000 and repr(column) == "<pybasalt.Column id: 100000 values on cpu>"
+    found = con.sql("select id from 'trips.basalt' where id < 3").on_device()
+    assert repr(found) == "<pybasalt.DeviceTable: 3 rows on cpu, columns id>"
