@@ -6,6 +6,7 @@ import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core, _planner, _remote
@@ -13,6 +14,7 @@ from pybasalt._errors import NotFoundError, about
 from pybasalt._options import bytes_of, count_of, one_of, speed_of, texts_by_name, threads_of
 from pybasalt._progress import ProgressCallback, share_of, shown_writing
 from pybasalt._table import Rows, Scan, Schema, Table, Tabular
+from pybasalt._values import value_of
 from pybasalt.device import Column
 from pybasalt.expressions import Expression, quote_identifier, quote_text
 
@@ -68,11 +70,20 @@ class File(Rows):
     @property
     def columns(self) -> list[dict[str, Any]]:
         """Of each column, nested ones too: name, type, encodings, encoded_bytes, plain_bytes, statistics."""
-        return self._core.columns()
+        columns = self._core.columns()
+        for column in columns:
+            column["statistics"] = _typed(column["statistics"], column["type"])
+        return columns
 
     def statistics(self, column: str) -> dict[str, Any]:
-        """Rows, null_count, min and max of a column, from the footer. `exact` tells whether min and max occur."""
-        return self._core.statistics(column)
+        """Rows, null_count, min and max of a column, from the footer. `exact` tells whether min and max occur.
+
+        Where Python has no such values, as moments beyond its years, they are texts."""
+        return _typed(self._core.statistics(column), self._kinds[column])
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        return dict(self.schema)
 
     def read(self, columns: Sequence[str] | None = None, filter: Filter | None = None, **options: Any) -> Table:
         """As `pybasalt.read`."""
@@ -109,6 +120,11 @@ class File(Rows):
 
     def __repr__(self) -> str:
         return f"<pybasalt.File {self.path}: {self.num_rows} rows, {self.schema!r}>"
+
+
+def _typed(statistics: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Statistics of a column of some type, with Python's values."""
+    return {**statistics, "min": value_of(statistics["min"], kind), "max": value_of(statistics["max"], kind)}
 
 
 def open(path: str | os.PathLike[str]) -> File:

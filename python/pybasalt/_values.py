@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime
+import decimal
+import uuid
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pybasalt._errors import Error
@@ -63,3 +66,32 @@ def _values(array: pyarrow.Array) -> list[Any]:
     if pyarrow.types.is_map(kind):
         return [None if pairs is None else [tuple(pair.values()) for pair in pairs] for pairs in lists]
     return lists
+
+
+def value_of(value: Any, kind: str) -> Any:
+    """A value of a type, of the text that SQL has for it; the text where Python has no such value.
+
+    >>> value_of("2024-01-02", "date"), value_of("1.50", "decimal(4, 2)"), value_of("99999-01-01", "date"), value_of(3, "bigint")
+    (datetime.date(2024, 1, 2), Decimal('1.50'), '99999-01-01', 3)
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        if kind.startswith("decimal"):
+            return decimal.Decimal(value)
+        if kind == "uuid":
+            return uuid.UUID(value)
+        if kind == "date":
+            return datetime.date.fromisoformat(value)
+        if kind.startswith("timestamp"):
+            return _moment(value, datetime.datetime.fromisoformat)
+        return _moment(value, datetime.time.fromisoformat) if kind.startswith("time") else value
+    except ValueError:
+        return value
+
+
+def _moment(text: str, parse: Callable[[str], Any]) -> Any:
+    """Of a moment with nanoseconds, which Python cuts to microseconds, the text."""
+    value = parse(text)
+    fraction = text.partition(".")[2].partition("+")[0]
+    return text if fraction[6:].strip("0") else value
