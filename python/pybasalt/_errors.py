@@ -14,7 +14,7 @@ _FILE = re.compile(r"^([^\n]*?\.basalt|memory)(?:: |$)")
 #: holds such an ending itself is cut there.
 _COLUMN = re.compile(r"(?:^|: |\b(?:no|of|names|by) )column (.+?)(?= \(|: |, | has NULLs| at byte |; near names|$)")
 _NO_FILE = re.compile(f"{os.strerror(errno.ENOENT)}|: FileNotFoundError: ")
-#: What only the program's users can do about a limit, as functions of the package say it.
+#: What libbasalt says of limits: the program's option, where the package has an argument.
 _PROGRAM_OPTION = "raised by --memory-limit, in SQL also by"
 
 

@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
-from urllib.parse import unquote
 
 from pybasalt import _core
 from pybasalt._errors import AccessError, ArgumentError, Error, InputOutputError, MissingPackageError, NotFoundError
@@ -49,13 +48,16 @@ def is_remote(path: str) -> bool:
     return "://" in path and not path.startswith("file://")
 
 
-def plain(path: str | os.PathLike[str]) -> str:
-    """A path as text; one of this machine without its protocol.
+def plain(path: str | os.PathLike[str], what: str = "a path") -> str:
+    """A path as text; one of this machine without its protocol. `what` it is called where it is none.
 
     >>> plain("file:///tmp/x.basalt"), plain("memory://x.basalt")
     ('/tmp/x.basalt', 'memory://x.basalt')
     """
-    return os.fspath(path).removeprefix("file://")
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a text or os.PathLike, not {type(text).__name__}")
+    return text.removeprefix("file://")
 
 
 def is_pattern(path: str) -> bool:
@@ -191,6 +193,8 @@ def _decoded(url: str) -> str:
     """
     if not url.startswith(("http://", "https://")):
         return url
+    from urllib.parse import unquote
+
     place, sign, query = url.partition("?")
     return "%2F".join(unquote(part) for part in re.split("%2F", place, flags=re.IGNORECASE)) + sign + query
 
@@ -304,9 +308,10 @@ def make_folder(path: str) -> None:
     if not is_remote(path):
         os.makedirs(path)
         return
-    files, inner = _file_system(path)
-    if not _is_object_store(files):
-        files.makedirs(inner, exist_ok=True)
+    with _errors_about(path):
+        files, inner = _file_system(path)
+        if not _is_object_store(files):
+            files.makedirs(inner, exist_ok=True)
 
 
 def move(path: str, to: str) -> None:
@@ -314,8 +319,9 @@ def move(path: str, to: str) -> None:
     if not is_remote(path):
         os.rename(path, to)
         return
-    files, inner = _file_system(path)
-    _retried(lambda: files.mv(inner, _file_system(to)[1]))
+    with _errors_about(path):
+        files, inner = _file_system(path)
+        _retried(lambda: files.mv(inner, _file_system(to)[1]))
 
 
 def remove_folder(path: str) -> None:
@@ -325,9 +331,10 @@ def remove_folder(path: str) -> None:
 
         shutil.rmtree(path, ignore_errors=True)
         return
-    files, inner = _file_system(path)
-    if files.exists(inner):
-        files.rm(inner, recursive=True)
+    with _errors_about(path):
+        files, inner = _file_system(path)
+        if files.exists(inner):
+            files.rm(inner, recursive=True)
 
 
 @contextmanager

@@ -7,17 +7,28 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core, _remote
 from pybasalt._errors import Error
-from pybasalt._files import Summary, _check_target, _sorted, _with_decimals, _write_arguments, _write_table, as_table
+from pybasalt._files import (
+    Summary,
+    _check_target,
+    _sorted,
+    _summary,
+    _with_decimals,
+    _write_arguments,
+    _write_table,
+    _written,
+    as_table,
+)
 from pybasalt._options import bytes_of, one_of, threads_of
 from pybasalt._progress import ProgressCallback, ShareCallback, shown_running, shown_writing
 from pybasalt._report import Report
+from pybasalt._shown import FIRST_ROWS, as_text, escaped
 from pybasalt._table import Rows, Scan, Table
 from pybasalt.device import DeviceTable
 from pybasalt.expressions import parameter
@@ -27,7 +38,6 @@ if TYPE_CHECKING:
     import pyarrow
 
     from pybasalt import _session
-from pybasalt._shown import FIRST_ROWS, as_text, escaped
 
 #: Values for `?` in their order, or for `$name` by their names.
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -206,23 +216,16 @@ class Relation(Rows):
         columns = self._connection._with_tables(self._tables, "describe", self.sql)
         query = _sorted(_with_decimals(self.sql, columns), arguments["sort_by"])
         with (shown_writing(progress, os.fspath(path), lambda _: self._connection._core.progress()) as callback,
-              _remote.written(_remote.plain(path)) as target):
-            return Summary(self._connection._with_tables(self._tables, "convert", query, target, arguments, callback))
-
-
-_WIDEST_CELL = 80
-
-
-def _cell(value: Any) -> str:
-    text = "NULL" if value is None else str(value).replace("\n", "\\n")
-    return text if len(text) <= _WIDEST_CELL else text[: _WIDEST_CELL - 1] + "…"
+              _written(path, append) as target):
+            values = self._connection._with_tables(self._tables, "convert", query, target, arguments, callback)
+        return _summary(values, (name for name, _ in columns))
 
 
 def _parameters(given: Parameters | None) -> Values:
     if given is None:
         return []
-    if isinstance(given, (str, bytes)):
-        raise TypeError("parameters are a list of values, or a dict of them by name")
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"parameters are a list of values, or a dict of them by name, not {type(given).__name__}")
     named = given.items() if isinstance(given, Mapping) else ((str(i + 1), value) for i, value in enumerate(given))
     return [(name, *parameter(value)) for name, value in named]
 
@@ -418,18 +421,18 @@ class Connection:
         """Ends the session. Results stay."""
         self._core.close()
 
-    def __enter__(self) -> Connection:
-        return self
-
     def __repr__(self) -> str:
         return f"<pybasalt.Connection to {self._options['database'] or 'memory'}, device={self._options['device']!r}>"
+
+    def __enter__(self) -> Connection:
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def connect(database: str | os.PathLike[str] = "", *, device: str = "auto", threads: int = 0, memory_limit: int | str = 0,
-            gpu_memory: int | str = 0, temp_dir: str = "", strict: bool = False) -> Connection:
+            gpu_memory: int | str = 0, temp_dir: str | os.PathLike[str] = "", strict: bool = False) -> Connection:
     """Opens a session of SQL over files, tables of Python's, and a DuckDB database, in memory if none is named.
 
     `device` is auto, cpu or cuda; `strict` refuses statements over .basalt files of which DuckDB would run a part.
@@ -441,7 +444,8 @@ def connect(database: str | os.PathLike[str] = "", *, device: str = "auto", thre
     [(42,)]
     """
     return Connection(device=device, threads=threads, memory_limit=memory_limit, gpu_memory=gpu_memory,
-                      database=os.fspath(database), temp_dir=temp_dir, strict=strict)
+                      database=_remote.plain(database, "database"), temp_dir=_remote.plain(temp_dir, "temp_dir"),
+                      strict=strict)
 
 
 _default: Connection | None = None

@@ -362,3 +362,65 @@ def test_filters_change_rows_and_nothing_else(here):
     assert pybasalt.read("whole.basalt", columns=(name for name in ["a"])).column_names == ["a"]
     assert pybasalt.read([pybasalt.open("whole.basalt")], filter="a = 1").fetchall() == [(1,)]
     assert [batch.num_rows for batch in pybasalt.open("whole.basalt")] == [1]
+
+
+def test_names_of_files_end_in_basalt(here):
+    relation = pybasalt.sql("select 1 as a")
+    relation.write("X.BASALT")
+    for name in ("x.parquet", "x.csv", "x", "x.basalt.gz", "memory://x.parquet", b"x.basalt"):
+        for write in (lambda: pybasalt.write({"a": [1]}, name), lambda: pybasalt.convert("select 1 as a", name),
+                      lambda: relation.write(name)):
+            with pytest.raises(TypeError if isinstance(name, bytes) else ValueError, match=r"not bytes|end in \.basalt"):
+                write()
+    assert os.listdir() == ["X.BASALT"]
+
+
+def test_folders_of_folders_are_made(here):
+    relation = pybasalt.sql("select 1 as a")
+    relation.write("lake/day=1", append=True)
+    pybasalt.write({"a": [2]}, here / "lake" / "day=2" / "hour=3", append=True)
+    pybasalt.convert("select 3 as a", f"file://{here}/other/lake/", append=True)
+    assert pybasalt.read("lake/day=1", ["a"]).fetchall() == [(1,)]
+    assert pybasalt.read("lake/day=2/hour=3", ["a"]).fetchall() == [(2,)]
+    assert pybasalt.read("other/lake").fetchall() == [(3,)]
+
+
+def test_columns_that_differ_by_case(here):
+    for write in (lambda: pybasalt.write({"A": [1], "a": [2]}, "t.basalt"),
+                  lambda: pybasalt.write({"A": [1], "a": [2]}, "t.basalt", sort_by="A"),
+                  lambda: pybasalt.sql("select 1 as A, 2 as a").write("t.basalt"),
+                  lambda: pybasalt.sql("select 1 as A, ? as a", [2]).write("t.basalt"),
+                  lambda: pybasalt.convert("select 1 as A, 2 as a", "t.basalt")):
+        with pytest.warns(UserWarning, match="its name was a, which differs") as caught:
+            summary = write()
+        assert caught[0].filename == __file__ and len(caught) == 1 and summary.notices == [str(caught[0].message)]
+        assert pybasalt.open("t.basalt").column_names == ["A", "a_1"]
+    pybasalt.write({"city_name": [1]}, "t.basalt")
+    for fails in (lambda: pybasalt.read("t.basalt", ["CITY_NAME"]), lambda: pybasalt.read("t.basalt", ["CITY_NAME"], rows=1),
+                  lambda: pybasalt.open("t.basalt").statistics("CITY_NAME")):
+        with pytest.raises(pybasalt.ArgumentError, match="did you mean city_name") as caught:
+            fails()
+        assert (caught.value.file, caught.value.column) == ("t.basalt", "CITY_NAME")
+
+
+def test_wrong_types_are_refused_by_name(here):
+    pybasalt.write({"a": [1]}, "t.basalt")
+    for fails, named in ((lambda: pybasalt.read("t.basalt", [0]), "columns"), (lambda: col("s").like(3), "like"),
+                         (lambda: col(3), "col"), (lambda: pybasalt.write({"a": [1]}, "u.basalt", encoding="packed"), "encoding"),
+                         (lambda: pybasalt.write({"a": [1]}, "u.basalt", metadata="m"), "metadata"),
+                         (lambda: pybasalt.write({"a": [1]}, "u.basalt", sort_by=3), "sort_by"),
+                         (lambda: pybasalt.write([1, 2, 3], "u.basalt"), "dicts"), (lambda: pybasalt.read(b"t.basalt"), "path"),
+                         (lambda: pybasalt.read(3), "path"), (lambda: pybasalt.open(3), "path"),
+                         (lambda: pybasalt.convert(3, "u.basalt"), "source"),
+                         (lambda: pybasalt.open("t.basalt").statistics(3), "column"),
+                         (lambda: pybasalt.sql("select ?", 1), "parameters"), (lambda: pybasalt.connect(3), "database"),
+                         (lambda: pybasalt.connect(temp_dir=3), "temp_dir")):
+        with pytest.raises(TypeError, match=named) as caught:
+            fails()
+        assert "\n" not in str(caught.value)
+
+
+def test_limits_are_named_as_the_argument(file):
+    with pytest.raises(MemoryError) as caught:
+        pybasalt.read(file, rows=99_999, memory_limit="1")
+    assert "memory_limit" in str(caught.value) and "--memory-limit" not in str(caught.value)
