@@ -426,7 +426,7 @@ def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: s
         "effort": one_of(effort, "effort", ("fast", "balanced", "best")),
         "purpose": one_of(purpose, "purpose", ("balanced", "resident", "transfer", "disk")),
         "link": speed_of(link, "link"),
-        "sort_by": [sort_by] if isinstance(sort_by, str) else texts_of(sort_by or [], "sort_by"),
+        "sort_by": [sort_by] if isinstance(sort_by, str) else texts_of([] if sort_by is None else sort_by, "sort_by"),
         "device": one_of(device, "device", ("cpu", "cuda")),
         "threads": threads_of(threads),
         "memory_limit": bytes_of(memory_limit),

@@ -74,6 +74,11 @@ def is_pattern(path: str) -> bool:
 
 def _error_about(url: str, error: Exception) -> Error:
     """What a file system says of a URL, as an error of ours."""
+    cause = error.__cause__
+    # What fsspec's HTTP says of servers that cannot be reached, or refuse.
+    is_other = isinstance(cause, OSError) or getattr(cause, "status", 404) != 404
+    if isinstance(error, FileNotFoundError) and isinstance(cause, Exception) and is_other:
+        error = cause
     kind = next((ours for kind, ours in _KINDS.items() if isinstance(error, kind)), InputOutputError)
     sentence = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, ImportError):  # of fsspec, which tells it from that of the package

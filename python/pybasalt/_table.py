@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pybasalt._errors import UnsupportedError
 from pybasalt._options import count_of
 from pybasalt._shown import FIRST_ROWS, as_html
-from pybasalt._values import tuples
+from pybasalt._values import shown_tuples, tuples
 
 if TYPE_CHECKING:
     import pandas
@@ -134,7 +134,7 @@ class Rows(Tabular):
         return {name: table[name].to_numpy() for name in table.column_names}
 
     def _first(self, most: int) -> list[tuple[Any, ...]]:
-        return tuples(self.arrow().slice(0, most), self.schema.types)
+        return shown_tuples(self.arrow().slice(0, most), self.schema.types)
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""

@@ -20,13 +20,27 @@ def tuples(table: pyarrow.Table, kinds: Sequence[str]) -> list[tuple[Any, ...]]:
     return list(zip(*(_values_of_column(name, column, kind) for name, column, kind in columns)))
 
 
+def shown_tuples(table: pyarrow.Table, kinds: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The same to be looked at: with what Arrow writes for values that Python has no room for."""
+    columns = zip(table.column_names, table.columns, kinds)
+    return list(zip(*(_shown_values(name, column, kind) for name, column, kind in columns)))
+
+
+def _shown_values(name: str, column: pyarrow.ChunkedArray, kind: str) -> list[Any]:
+    try:
+        return _values_of_column(name, column, kind)
+    except Error:
+        nested = column.type.num_fields > 0  # Arrow has no texts of them
+        return ["<value out of range>"] * len(column) if nested else list(column.cast("string").to_pylist())
+
+
 def _values_of_column(name: str, column: pyarrow.ChunkedArray, kind: str) -> list[Any]:
     try:
         values = [value for chunk in column.chunks for value in _values(chunk)] if _has_rows_of_no_names(
             column.type) else column.to_pylist()
     except (OverflowError, ValueError) as error:
-        raise Error(f"column {name}: {kind} has values that Python's have no room for, such as moments beyond the years 1 "
-                    f"to 9999 ({error}): arrow() has them", "out of range") from error
+        raise Error(f"column {name}: Python has no room for some of its values, such as moments beyond the years 1 to 9999 "
+                    f"({error}): arrow() has them", "out of range") from error
     return [None if value is None else _bits(value) for value in values] if kind == "BIT" else values
 
 
@@ -71,8 +85,8 @@ def _values(array: pyarrow.Array) -> list[Any]:
 def value_of(value: Any, kind: str) -> Any:
     """A value of a type, of the text that SQL has for it; the text where Python has no such value.
 
-    >>> value_of("2024-01-02", "date"), value_of("1.50", "decimal(4, 2)"), value_of("99999-01-01", "date"), value_of(3, "bigint")
-    (datetime.date(2024, 1, 2), Decimal('1.50'), '99999-01-01', 3)
+    >>> value_of("2024-01-02", "date"), value_of("1.50", "decimal(4,2)"), value_of("99999-01-01", "date")
+    (datetime.date(2024, 1, 2), Decimal('1.50'), '99999-01-01')
     """
     if not isinstance(value, str):
         return value

@@ -405,11 +405,14 @@ def test_columns_that_differ_by_case(here):
 
 def test_wrong_types_are_refused_by_name(here):
     pybasalt.write({"a": [1]}, "t.basalt")
+    def write(**options):
+        pybasalt.write({"a": [1]}, "u.basalt", **options)
+
     for fails, named in ((lambda: pybasalt.read("t.basalt", [0]), "columns"), (lambda: col("s").like(3), "like"),
-                         (lambda: col(3), "col"), (lambda: pybasalt.write({"a": [1]}, "u.basalt", encoding="packed"), "encoding"),
-                         (lambda: pybasalt.write({"a": [1]}, "u.basalt", metadata="m"), "metadata"),
-                         (lambda: pybasalt.write({"a": [1]}, "u.basalt", sort_by=3), "sort_by"),
-                         (lambda: pybasalt.write([1, 2, 3], "u.basalt"), "dicts"), (lambda: pybasalt.read(b"t.basalt"), "path"),
+                         (lambda: col(3), "col"), (lambda: write(encoding="packed"), "encoding"),
+                         (lambda: write(metadata="m"), "metadata"), (lambda: write(sort_by=3), "sort_by"),
+                         (lambda: pybasalt.write([1, 2, 3], "u.basalt"), "dicts"),
+                         (lambda: pybasalt.read(b"t.basalt"), "path"),
                          (lambda: pybasalt.read(3), "path"), (lambda: pybasalt.open(3), "path"),
                          (lambda: pybasalt.convert(3, "u.basalt"), "source"),
                          (lambda: pybasalt.open("t.basalt").statistics(3), "column"),

@@ -165,6 +165,9 @@ def test_folders_of_partitions_are_not_read_for_their_columns(here, trips, monke
         def scan(self, *arguments):
             return session.scan(*arguments)
 
+        def stream(self, *arguments):
+            return session.stream(*arguments)
+
         def execute(self, sql, *arguments):
             asked.append(sql)
             return session.execute(sql, *arguments)

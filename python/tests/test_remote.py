@@ -287,6 +287,7 @@ def served(handler):
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
+        server.server_close()
 
 
 class _Folders(http.server.SimpleHTTPRequestHandler):
@@ -329,15 +330,20 @@ def test_servers_without_ranges_are_told_of(here):
     pybasalt.write({"n": np.random.default_rng(1).integers(0, 1 << 62, 1 << 18)}, "wide.basalt")
     with served(_Folders) as url:
         _Folders.requests.clear()
-        for fails in (lambda: pybasalt.read(f"{url}/wide.basalt"), lambda: pybasalt.sql(f"from '{url}/wide.basalt'").fetchall()):
-            with pytest.raises(pybasalt.InputOutputError, match=r"^http\S+: the server does not answer range requests: ") as caught:
+        for fails in (lambda: pybasalt.read(f"{url}/wide.basalt"),
+                      lambda: pybasalt.sql(f"from '{url}/wide.basalt'").fetchall()):
+            with pytest.raises(OSError, match=r"^http\S+: the server does not answer range requests: ") as caught:
                 fails()
             assert str(caught.value).count("http://") == 1 and caught.value.file == f"{url}/wide.basalt"
         assert len(_Folders.requests) == 2
-        for fails in (lambda: pybasalt.open(f"{url}/none.basalt"), lambda: pybasalt.sql(f"from '{url}/none.basalt'").fetchall()):
+        for fails in (lambda: pybasalt.open(f"{url}/none.basalt"),
+                      lambda: pybasalt.sql(f"from '{url}/none.basalt'").fetchall()):
             with pytest.raises(FileNotFoundError) as caught:
                 fails()
             assert isinstance(caught.value, pybasalt.NotFoundError) and str(caught.value).count("none.basalt: ") == 1
+    with pytest.raises(pybasalt.InputOutputError, match="Cannot connect") as caught:  # the server has ended
+        pybasalt.open(f"{url}/wide.basalt")
+    assert not isinstance(caught.value, FileNotFoundError)
 
 
 def test_errors_of_file_systems_are_ours(memory, monkeypatch):

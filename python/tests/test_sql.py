@@ -429,6 +429,7 @@ def test_values_that_python_has_no_room_for(con):
             rows.fetchall()
         assert (caught.value.code, caught.value.column) == ("out of range", "d")
         assert rows.arrow().num_rows == 1
+        assert "<value out of range" in repr(rows) and "&lt;value out of range" in rows._repr_html_()
 
 
 def test_rows_without_names_are_tuples(con):
