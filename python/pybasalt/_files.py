@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core, _planner, _remote
-from pybasalt._options import bytes_of, count_of, one_of, speed_of, texts_by_name, threads_of
+from pybasalt._errors import ArgumentError, NotFoundError, about
+from pybasalt._options import bytes_of, count_of, one_of, speed_of, texts_by_name, texts_of, threads_of
 from pybasalt._progress import ProgressCallback, share_of, shown_writing
 from pybasalt._table import Rows, Scan, Schema, Table, Tabular
+from pybasalt._values import value_of
 from pybasalt.device import Column
 from pybasalt.expressions import Expression, quote_identifier, quote_text
+
+if TYPE_CHECKING:
+    import pyarrow
 
 #: One path or several: files, globs, folders of files.
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -64,11 +72,23 @@ class File(Rows):
     @property
     def columns(self) -> list[dict[str, Any]]:
         """Of each column, nested ones too: name, type, encodings, encoded_bytes, plain_bytes, statistics."""
-        return self._core.columns()
+        columns = self._core.columns()
+        for column in columns:
+            column["statistics"] = _typed(column["statistics"], column["type"])
+        return columns
 
     def statistics(self, column: str) -> dict[str, Any]:
-        """Rows, null_count, min and max of a column, from the footer. `exact` tells whether min and max occur."""
-        return self._core.statistics(column)
+        """Rows, null_count, min and max of a column, from the footer. `exact` tells whether min and max occur.
+
+        Where Python has no such values, as moments beyond its years, they are texts."""
+        if not isinstance(column, str):
+            raise TypeError(f"column is a name, not {type(column).__name__}")
+        with _told_by_case(self):
+            return _typed(self._core.statistics(column), self._kinds[column])
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        return dict(self.schema)
 
     def read(self, columns: Sequence[str] | None = None, filter: Filter | None = None, **options: Any) -> Table:
         """As `pybasalt.read`."""
@@ -91,6 +111,12 @@ class File(Rows):
     def __iter__(self) -> Iterator[Table]:
         return iter(self.scan())
 
+    def _first(self, most: int) -> list[tuple[Any, ...]]:
+        return self.read(rows=most)._first(most)
+
+    def _parts(self) -> Iterator[pyarrow.Table]:
+        return (batch.arrow() for batch in self)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
 
@@ -99,6 +125,11 @@ class File(Rows):
 
     def __repr__(self) -> str:
         return f"<pybasalt.File {self.path}: {self.num_rows} rows, {self.schema!r}>"
+
+
+def _typed(statistics: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Statistics of a column of some type, with Python's values."""
+    return {**statistics, "min": value_of(statistics["min"], kind), "max": value_of(statistics["max"], kind)}
 
 
 def open(path: str | os.PathLike[str]) -> File:
@@ -113,11 +144,12 @@ def open(path: str | os.PathLike[str]) -> File:
     text = _remote.plain(path)
     if not text:
         raise ValueError("the path is empty")
-    return File(_remote.open_remote(text) if _remote.is_remote(text) else _core.open(text))
+    with about(text):
+        return File(_remote.open_remote(text) if _remote.is_remote(text) else _core.open(text))
 
 
 def _list(paths: Paths | File | Sequence[File]) -> list[str | File]:
-    many = [paths] if isinstance(paths, (str, os.PathLike, File)) else list(paths)
+    many = list(paths) if isinstance(paths, Iterable) and not isinstance(paths, (str, bytes, os.PathLike, File)) else [paths]
     listed = [path if isinstance(path, File) else _remote.plain(path) for path in many]
     if not listed or "" in listed:
         raise ValueError("the path is empty" if listed else "a path is needed")
@@ -139,6 +171,21 @@ def _check_alike(files: list[_core.File]) -> None:
     """Refuses files of other columns, as where they are read without SQL."""
     if len(files) > 1:
         _core.scan_files(files, [], 1, 0)
+
+
+@contextmanager
+def _told_by_case(file: File) -> Iterator[None]:
+    """A column that is not there says which one differs in capitals only: SQL would find it, lists of columns do not."""
+    with about(file.path):
+        try:
+            yield
+        except ArgumentError as error:
+            asked = error.column or ""
+            near = [name for name in file.column_names if name.lower() == asked.lower()]
+            if not near or asked in file.column_names:
+                raise
+            raise ArgumentError(f"{file.path}: there is no column {asked}: did you mean {' or '.join(near)}?",
+                                error.code) from None
 
 
 def _is_named(paths: Sequence[str | File]) -> bool:
@@ -164,7 +211,7 @@ def file_names(paths: Paths | File) -> list[str | File]:
         else:
             found += sorted(glob.glob(pattern, recursive=True))
     if not found:
-        raise FileNotFoundError(f"{paths}: there are no files")
+        raise NotFoundError(f"{paths}: there are no files", "input/output")
     return found
 
 
@@ -184,7 +231,7 @@ def _columns(columns: Sequence[str] | None) -> list[str] | None:
     names = list(columns)
     if not names:
         raise ValueError("columns names none: leave it out for all of them")
-    return names
+    return texts_of(names, "columns")
 
 
 def _source(paths: Iterable[str], options: Mapping[str, object]) -> str:
@@ -195,9 +242,12 @@ def _source(paths: Iterable[str], options: Mapping[str, object]) -> str:
 
 
 def _condition(filter: Filter) -> str:
-    if not isinstance(filter, (str, Expression)):
+    if isinstance(filter, Expression):
+        return filter.sql
+    if not isinstance(filter, str):
         raise TypeError("a filter is a string of SQL or an expression of pybasalt.col")
-    return filter.sql if isinstance(filter, Expression) else filter
+    _planner.check_condition(filter)
+    return filter
 
 
 def _select(columns: Sequence[str] | None, source: str, filter: Filter | None) -> str:
@@ -241,7 +291,8 @@ def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | N
         files = _opened(listed)
         cores = [file._core for file in files]
         if filter is None and rows is None and all(value is None for value in options.values()):
-            return _core.scan_files(cores, list(columns or []), threads, memory_limit)
+            with _told_by_case(files[0]):
+                return _core.scan_files(cores, list(columns or []), threads, memory_limit)
         if not options.get("union_by_name"):
             _check_alike(cores)
         # Files that are named one by one have their own columns, whatever their folders are called.
@@ -320,9 +371,9 @@ def read(path: Paths | File, columns: Sequence[str] | None = None, filter: Filte
     wanted = _row_range(rows)
     listed = _list(path)
     if wanted is not None and filter is None and len(listed) == 1 and _is_named(listed):
-        begin, end = wanted
-        return Table(_opened(listed)[0]._core.read_rows(_columns(columns) or [], begin, end - begin, threads_of(threads),
-                                                        bytes_of(memory_limit)))
+        (file,), (begin, end), names = _opened(listed), wanted, _columns(columns) or []
+        with _told_by_case(file):
+            return Table(file._core.read_rows(names, begin, end - begin, threads_of(threads), bytes_of(memory_limit)))
     return Table(_scan(path, columns, filter, wanted, threads, memory_limit, partitions).all())
 
 
@@ -342,6 +393,29 @@ class Summary:
         return f"<pybasalt.Summary: {self.rows} rows, {self.plain_bytes} bytes in {self.file_bytes}>"
 
 
+#: A notice of a column that is not found under its own name.
+_RENAMED = ": its name was "
+
+
+def _summary(values: dict[str, Any], names: Iterable[str] = ()) -> Summary:
+    """What was written. Warns the caller of the package, wherever he is, of columns that have other names. `names` are
+    those that DuckDB was given: it does not tell which ones it changed."""
+    summary = Summary(values)
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            summary.notices.append(f"a column has another name in the file{_RENAMED}{name}, which differs from an earlier "
+                                   "one in case only or not at all")
+        seen.add(name.lower())
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
+        frame, level = frame.f_back, level + 1
+    for notice in summary.notices:
+        if _RENAMED in notice:
+            warnings.warn(notice, UserWarning, stacklevel=level)
+    return summary
+
+
 def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: str, link: float | None,
                      sort_by: str | Sequence[str] | None, device: str, threads: int, memory_limit: int | str,
                      append: bool, chunk_rows: int, metadata: Mapping[str, str] | None) -> dict[str, Any]:
@@ -352,7 +426,7 @@ def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: s
         "effort": one_of(effort, "effort", ("fast", "balanced", "best")),
         "purpose": one_of(purpose, "purpose", ("balanced", "resident", "transfer", "disk")),
         "link": speed_of(link, "link"),
-        "sort_by": [sort_by] if isinstance(sort_by, str) else list(sort_by or []),
+        "sort_by": [sort_by] if isinstance(sort_by, str) else texts_of([] if sort_by is None else sort_by, "sort_by"),
         "device": one_of(device, "device", ("cpu", "cuda")),
         "threads": threads_of(threads),
         "memory_limit": bytes_of(memory_limit),
@@ -363,8 +437,24 @@ def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: s
 
 
 def _check_target(path: str | os.PathLike[str], append: bool) -> None:
-    if append and _remote.is_remote(os.fspath(path)):
+    text = _remote.plain(path)
+    is_remote = _remote.is_remote(text)
+    if append and is_remote:
         raise ValueError("append adds to a folder of this machine: a file behind a URL is written under a name of its own")
+    name = text.partition("?")[0] if is_remote else text
+    if not append and not name.lower().endswith(".basalt"):
+        raise ValueError(f"{text}: the name does not end in .basalt, and no other format is written. For a folder of files: "
+                         "append=True")
+
+
+@contextmanager
+def _written(path: str | os.PathLike[str], append: bool) -> Iterator[str]:
+    """Where a file is written that is to be at a path, or in a folder."""
+    target = _remote.plain(path)
+    if append:
+        os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
+    with about(target), _remote.written(target) as local:
+        yield local
 
 
 def _sorted(query: str, columns: Iterable[str]) -> str:
@@ -393,6 +483,14 @@ def _known_rows(table: Any) -> int | None:
     return len(table) if hasattr(table, "__len__") else None
 
 
+def _names_of(table: Any) -> list[str]:
+    """The columns' names, where a table tells them as pyarrow, pandas and Polars do."""
+    for attribute in ("column_names", "columns"):
+        if hasattr(table, attribute):
+            return [name for name in getattr(table, attribute) if isinstance(name, str)]
+    return []
+
+
 def as_table(table: Any) -> Any:
     """Something that speaks Arrow, of what does or of what pyarrow makes a table of: a dict of columns, a list of rows."""
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
@@ -405,6 +503,8 @@ def as_table(table: Any) -> Any:
     if isinstance(table, (dict, list)):
         import pyarrow
 
+        if isinstance(table, list) and not all(isinstance(row, dict) for row in table):
+            raise TypeError("a table that is a list holds rows that are dicts")
         return pyarrow.table(table) if isinstance(table, dict) else pyarrow.Table.from_pylist(table)
     raise TypeError(f"{type(table).__name__} is no table: it has neither __arrow_c_stream__ nor __arrow_c_array__")
 
@@ -436,15 +536,16 @@ def _write_table(source: Any, path: str | os.PathLike[str], arguments: dict[str,
     shown_as = os.fspath(path)
     if not arguments["sort_by"]:
         share = share_of(_known_rows(source))
-        with shown_writing(progress, shown_as, share) as callback, _remote.written(_remote.plain(path)) as target:
-            return Summary(_core.write(source, target, arguments, callback))
+        with shown_writing(progress, shown_as, share) as callback, _written(path, arguments["append"]) as target:
+            return _summary(_core.write(source, target, arguments, callback))
     source = source._kept() if isinstance(source, Tabular) else source
     session = _planner.session(arguments["threads"])
     with (_planner.named(source) as name,
           shown_writing(progress, shown_as, lambda _: session.progress()) as callback,
-          _remote.written(_remote.plain(path)) as target):
+          _written(path, arguments["append"]) as target):
         query = _sorted(f"select * from {name}", arguments["sort_by"])
-        return Summary(session.convert(query, target, arguments, callback))
+        values = session.convert(query, target, arguments, callback)
+    return _summary(values, _names_of(source))
 
 
 def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None,
@@ -463,12 +564,15 @@ def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
     arguments = _write_arguments(encoding, effort, purpose, link, sort_by, device, threads, memory_limit, append,
                                  chunk_rows, metadata)
     session = _planner.session(arguments["threads"])
-    text = os.fspath(source)
+    text = _remote.plain(source, "source")
+    columns: list[tuple[str, str]] = []
     if session.is_query(text):
-        query = _with_decimals(text, session.describe(text))
+        columns = session.describe(text)
+        query = _with_decimals(text, columns)
     else:
         query = _planner.query_for_file(text)
     _check_target(path, append)
     with (shown_writing(progress, os.fspath(path), lambda _: session.progress()) as callback,
-          _remote.written(_remote.plain(path)) as target):
-        return Summary(session.convert(_sorted(query, arguments["sort_by"]), target, arguments, callback))
+          _written(path, arguments["append"]) as target):
+        values = session.convert(_sorted(query, arguments["sort_by"]), target, arguments, callback)
+    return _summary(values, (name for name, _ in columns))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Iterable, Mapping
+from types import NoneType
 from typing import Any
 
 _BYTES = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*$", re.IGNORECASE)
@@ -59,10 +61,23 @@ def one_of(value: Any, what: str, choices: tuple[str, ...]) -> str:
 
 def texts_by_name(given: Any, what: str) -> dict[str, str]:
     """A dict whose keys and values are texts."""
+    if not isinstance(given, (Mapping, NoneType)):
+        raise TypeError(f"{what} is a dict of texts, not {type(given).__name__}")
     texts = dict(given or {})
     for name, text in texts.items():
         if not isinstance(name, str) or not isinstance(text, str):
             raise TypeError(f"{what} is a dict of texts, not of {name!r}: {text!r}")
+    return texts
+
+
+def texts_of(given: Any, what: str) -> list[str]:
+    """A list of texts."""
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{what} is a list of names, not {type(given).__name__}")
+    texts = list(given)
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"{what} is a list of names, not of {text!r}")
     return texts
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pybasalt import _remote
+from pybasalt._errors import ArgumentError
 
 if TYPE_CHECKING:
     from pybasalt import _session
@@ -23,7 +24,7 @@ _numbers = itertools.count()
 def _made(threads: int, memory_limit: int) -> _session.Connection:
     from pybasalt import _session
 
-    made = _session.Connection("cpu", threads, memory_limit, 0, "", "", False, _tables.get, _remote.find,
+    made = _session.Connection("cpu", threads, memory_limit, 0, "", "", False, _tables.get, _remote.find_for_sql,
                                _remote.open_remote)
     made.execute("set TimeZone = 'UTC'", [], None)  # as files name it
     return made
@@ -37,6 +38,19 @@ def session(threads: int = 0, memory_limit: int = 0) -> _session.Connection:
         if threads not in _sessions:
             _sessions[threads] = _made(threads, 0)
         return _sessions[threads]
+
+
+def check_condition(text: str) -> None:
+    """Refuses a text that is no condition by itself: within the parentheses of a statement it might close them."""
+    if not text.strip():
+        raise ValueError("the filter is empty: leave it out for all rows")
+    with _lock:
+        any_session = next(iter(_sessions.values()), None)
+    parser, statement = any_session or session(), f"select 1 where\n{text}"
+    if not parser.is_query(statement):
+        # Raises what the parser says. It only parses: the text may hold statements.
+        parser.execute("select error(json_serialize_sql(?::varchar) ->> 'error_message')", [("1", "VARCHAR", statement)], None)
+        raise ArgumentError(f"the filter is not one condition: {text}", "invalid argument")
 
 
 def query_for_file(path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -12,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from pybasalt import _core
+from pybasalt._errors import AccessError, ArgumentError, Error, InputOutputError, MissingPackageError, NotFoundError
 
 _TRIES = 4
 _FIRST_PAUSE_S = 0.2
@@ -27,6 +29,12 @@ _OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss",
 _VERSION = ("ETag", "etag", "LastModified", "last_modified", "mtime", "created", "md5Hash", "Last-Modified")
 _KEPT_FILES = 256
 _OPENED = "opened://"
+#: Ours, for errors of file systems that are one of these. Others are of input and output.
+_KINDS: dict[type[Exception], type[Error]] = {
+    FileNotFoundError: NotFoundError, PermissionError: AccessError, ImportError: MissingPackageError,
+    ValueError: ArgumentError,
+}
+_CODES = {MissingPackageError: "unsupported", ArgumentError: "invalid argument"}
 
 Result = TypeVar("Result")
 
@@ -40,13 +48,16 @@ def is_remote(path: str) -> bool:
     return "://" in path and not path.startswith("file://")
 
 
-def plain(path: str | os.PathLike[str]) -> str:
-    """A path as text; one of this machine without its protocol.
+def plain(path: str | os.PathLike[str], what: str = "a path") -> str:
+    """A path as text; one of this machine without its protocol. `what` it is called where it is none.
 
     >>> plain("file:///tmp/x.basalt"), plain("memory://x.basalt")
     ('/tmp/x.basalt', 'memory://x.basalt')
     """
-    return os.fspath(path).removeprefix("file://")
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a text or os.PathLike, not {type(text).__name__}")
+    return text.removeprefix("file://")
 
 
 def is_pattern(path: str) -> bool:
@@ -61,9 +72,35 @@ def is_pattern(path: str) -> bool:
     return any(sign in place for sign in "*[")
 
 
+def _error_about(url: str, error: Exception) -> Error:
+    """What a file system says of a URL, as an error of ours."""
+    cause = error.__cause__
+    # What fsspec's HTTP says of servers that cannot be reached, or refuse.
+    is_other = isinstance(cause, OSError) or getattr(cause, "status", 404) != 404
+    if isinstance(error, FileNotFoundError) and isinstance(cause, Exception) and is_other:
+        error = cause
+    kind = next((ours for kind, ours in _KINDS.items() if isinstance(error, kind)), InputOutputError)
+    sentence = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, ImportError):  # of fsspec, which tells it from that of the package
+        package = getattr(error.__cause__ or error, "name", None) or "fsspec"
+        sentence = f"{error}: pip install {package.partition('.')[0]}"
+    return kind(f"{url}: {sentence}", _CODES.get(kind, "input/output"))
+
+
+@contextmanager
+def _errors_about(url: str) -> Iterator[None]:
+    """Errors of file systems meanwhile are ours, and name the URL."""
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:
+        raise _error_about(url, error) from error
+
+
 def _may_pass(error: Exception) -> bool:
     """Whether the same request may succeed later."""
-    if isinstance(error, (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)):
+    if isinstance(error, (Error, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)):
         return False
     status = getattr(error, "status", None)  # of HTTP, as aiohttp tells it
     if isinstance(status, int):
@@ -108,11 +145,12 @@ class _Ranges:
         # File systems wait for answers in threads, which the process that was forked has not got.
         if self._process != os.getpid():
             self._connect()
-        if offset < self._tail_start:
-            return self._fetch(offset, offset + length)
-        start = offset - self._tail_start
-        with self._fetching:
-            return self._tail()[start : start + length]
+        with _errors_about(self._url):
+            if offset < self._tail_start:
+                return self._fetch(offset, offset + length)
+            start = offset - self._tail_start
+            with self._fetching:
+                return self._tail()[start : start + length]
 
     def _tail(self) -> bytes:
         with _lock:
@@ -129,7 +167,10 @@ class _Ranges:
     def _fetch(self, start: int, end: int) -> bytes:
         def request() -> bytes:
             found = bytes(self._files.cat_file(self._path, start=start, end=end))
-            if len(found) != end - start:
+            if len(found) > end - start:
+                raise InputOutputError(f"{self._url}: the server does not answer range requests: {end - start} bytes were "
+                                       f"asked for, {len(found)} came", "input/output")
+            if len(found) < end - start:
                 raise OSError(f"{self._path}: {end - start} bytes at {start} were asked for, {len(found)} came")
             return found
 
@@ -144,19 +185,42 @@ _kept: OrderedDict[str, tuple[tuple[str, ...], _core.File]] = OrderedDict()
 _named: dict[str, _core.File] = {}
 #: Files that were just found: their file system knows what they are, and is not asked for each of them.
 _listed: dict[str, bool] = {}
+#: The URLs of files whose names SQL has decoded: for as long as the process lives, as plans may.
+_encoded: dict[str, str] = {}
 _numbers = itertools.count()
+
+
+def _decoded(url: str) -> str:
+    """A URL as SQL names it, which finds columns in folders named `key=value`. An encoded slash stays.
+
+    >>> _decoded("http://h/city%3DNew%20York%2FUS/x.basalt?key=%3D"), _decoded("s3://b/a%3Db.basalt")
+    ('http://h/city=New York%2FUS/x.basalt?key=%3D', 's3://b/a%3Db.basalt')
+    """
+    if not url.startswith(("http://", "https://")):
+        return url
+    from urllib.parse import unquote
+
+    place, sign, query = url.partition("?")
+    return "%2F".join(unquote(part) for part in re.split("%2F", place, flags=re.IGNORECASE)) + sign + query
 
 
 def open_remote(path: str) -> _core.File:
     """Opens a file by its URL, or by the name that `named` gave it."""
     if path.startswith(_OPENED):
         return _named[path]
+    with _errors_about(path):
+        return _open(_encoded.get(path, path))
+
+
+def _open(path: str) -> _core.File:
     files, inner = _file_system(path)
     with _lock:
         is_new = _listed.pop(path, False)
     if not is_new:
         files.invalidate_cache(inner)
     info = _retried(lambda: files.info(inner))
+    if info["size"] is None:
+        raise InputOutputError(f"{path}: the server does not say how long the file is", "input/output")
     known = [str(info[name]) for name in _VERSION if info.get(name)]
     version = (str(info["size"]), *known)
     with _lock:
@@ -175,7 +239,10 @@ def open_remote(path: str) -> _core.File:
 @contextmanager
 def named(file: _core.File) -> Iterator[str]:
     """A name under which statements find an open file meanwhile."""
-    name = f"{_OPENED}{next(_numbers)}.basalt"
+    number = next(_numbers)
+    # With its folders, whose names may be columns.
+    folders = _decoded(file.name).partition("?")[0].partition("://")[2].rpartition("/")[0]
+    name = f"{_OPENED}{number}/{folders}/{number}.basalt"
     _named[name] = file
     try:
         yield name
@@ -187,25 +254,35 @@ def find(pattern: str) -> list[str]:
     """The files that a URL stands for, in the order of their names; hidden ones are left out."""
     if pattern.startswith(_OPENED) or not is_pattern(pattern):
         return [pattern]
-    files, path = _file_system(pattern)
-    files.invalidate_cache()  # others may have written since it listed its folders
-    root = path[: min(path.index(sign) for sign in "*[" if sign in path)]
-    found = _retried(lambda: files.glob(path))
+    with _errors_about(pattern):
+        files, path = _file_system(pattern)
+        files.invalidate_cache()  # others may have written since it listed its folders
+        root = path[: min(path.index(sign) for sign in "*[" if sign in path)]
+        found = _retried(lambda: files.glob(path))
     urls = [files.unstrip_protocol(name) for name in sorted(found) if "/." not in "/" + name[len(root) :]]
     with _lock:
         _listed.update(dict.fromkeys(urls, True))
     return urls
 
 
+def find_for_sql(pattern: str) -> list[str]:
+    """The same by the names that SQL has for them, which `open_remote` takes."""
+    names = {_decoded(url): url for url in find(pattern)}
+    with _lock:
+        _encoded.update({name: url for name, url in names.items() if name != url})
+    return list(names)
+
+
 def folder_pattern(url: str) -> str | None:
     """The pattern of a folder's files, its own or else those in folders of partitions; None where it is no folder."""
     if is_pattern(url) or url.endswith(".basalt"):
         return None
-    files, path = _file_system(url)
-    files.invalidate_cache()
-    if not _retried(lambda: files.isdir(path)):
-        return None
-    own = any(name.endswith(".basalt") for name in _retried(lambda: files.ls(path, detail=False)))
+    with _errors_about(url):
+        files, path = _file_system(url)
+        files.invalidate_cache()
+        if not _retried(lambda: files.isdir(path)):
+            return None
+        own = any(name.endswith(".basalt") for name in _retried(lambda: files.ls(path, detail=False)))
     return url.rstrip("/") + ("/*.basalt" if own else "/**/*.basalt")
 
 
@@ -236,9 +313,10 @@ def make_folder(path: str) -> None:
     if not is_remote(path):
         os.makedirs(path)
         return
-    files, inner = _file_system(path)
-    if not _is_object_store(files):
-        files.makedirs(inner, exist_ok=True)
+    with _errors_about(path):
+        files, inner = _file_system(path)
+        if not _is_object_store(files):
+            files.makedirs(inner, exist_ok=True)
 
 
 def move(path: str, to: str) -> None:
@@ -246,8 +324,9 @@ def move(path: str, to: str) -> None:
     if not is_remote(path):
         os.rename(path, to)
         return
-    files, inner = _file_system(path)
-    _retried(lambda: files.mv(inner, _file_system(to)[1]))
+    with _errors_about(path):
+        files, inner = _file_system(path)
+        _retried(lambda: files.mv(inner, _file_system(to)[1]))
 
 
 def remove_folder(path: str) -> None:
@@ -257,9 +336,10 @@ def remove_folder(path: str) -> None:
 
         shutil.rmtree(path, ignore_errors=True)
         return
-    files, inner = _file_system(path)
-    if files.exists(inner):
-        files.rm(inner, recursive=True)
+    with _errors_about(path):
+        files, inner = _file_system(path)
+        if files.exists(inner):
+            files.rm(inner, recursive=True)
 
 
 @contextmanager
@@ -273,7 +353,8 @@ def written(target: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="pybasalt-") as folder:
         local = os.path.join(folder, "written.basalt")
         yield local
-        put(local, target)
+        with _errors_about(target):
+            put(local, target)
 
 
 def _after_fork() -> None:

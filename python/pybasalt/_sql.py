@@ -7,18 +7,29 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core, _remote
 from pybasalt._errors import Error
-from pybasalt._files import Summary, _check_target, _sorted, _with_decimals, _write_arguments, _write_table, as_table
+from pybasalt._files import (
+    Summary,
+    _check_target,
+    _sorted,
+    _summary,
+    _with_decimals,
+    _write_arguments,
+    _write_table,
+    _written,
+    as_table,
+)
 from pybasalt._options import bytes_of, one_of, threads_of
 from pybasalt._progress import ProgressCallback, ShareCallback, shown_running, shown_writing
 from pybasalt._report import Report
-from pybasalt._table import Rows, Scan, Table, _tuples
+from pybasalt._shown import FIRST_ROWS, as_text, escaped
+from pybasalt._table import Rows, Scan, Table
 from pybasalt.device import DeviceTable
 from pybasalt.expressions import parameter
 
@@ -143,7 +154,7 @@ class Relation(Rows):
         word = "explain analyze " if analyze else "explain "
         return self._connection._execute(word + self.sql, self._parameters, self._tables).explained
 
-    def show(self, rows: int = 20) -> None:
+    def show(self, rows: int = FIRST_ROWS) -> None:
         """Prints the first rows.
 
         >>> import pybasalt
@@ -162,21 +173,15 @@ class Relation(Rows):
             return str(self.report)
         if most < 0:
             raise ValueError(f"a number of rows is not negative, as {most} is")
-        found = _tuples(self.arrow().slice(0, most))
-        cells = [[_cell(value) for value in row] for row in found]
-        numbers = [bool(found) and isinstance(found[0][i], (int, float)) for i in range(len(names))]
-        widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(names)]
-        lines = [
-            "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in zip(row, widths, numbers))
-            for row in [names, *cells]
-        ]
-        rows = len(self)
-        shown_rows = f", {most} shown" if rows > most else ""
-        lines.append(f"{rows} row{'' if rows == 1 else 's'}{shown_rows}")
-        return "\n".join(line.rstrip() for line in lines)
+        return as_text(names, self._first(most), len(self))
 
     def __repr__(self) -> str:
-        return self._text(20)
+        return self._text(FIRST_ROWS)
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        has_rows = self.schema.names and not self._result.explained
+        return super()._repr_html_() if has_rows else f"<pre>{escaped(repr(self))}</pre>"
 
     def on_device(self, device: str | None = None) -> DeviceTable:
         """Runs the query by Basalt's own engine and leaves the rows where they were found: on the GPU, say.
@@ -211,23 +216,16 @@ class Relation(Rows):
         columns = self._connection._with_tables(self._tables, "describe", self.sql)
         query = _sorted(_with_decimals(self.sql, columns), arguments["sort_by"])
         with (shown_writing(progress, os.fspath(path), lambda _: self._connection._core.progress()) as callback,
-              _remote.written(_remote.plain(path)) as target):
-            return Summary(self._connection._with_tables(self._tables, "convert", query, target, arguments, callback))
-
-
-_WIDEST_CELL = 80
-
-
-def _cell(value: Any) -> str:
-    text = "NULL" if value is None else str(value).replace("\n", "\\n")
-    return text if len(text) <= _WIDEST_CELL else text[: _WIDEST_CELL - 1] + "…"
+              _written(path, append) as target):
+            values = self._connection._with_tables(self._tables, "convert", query, target, arguments, callback)
+        return _summary(values, (name for name, _ in columns))
 
 
 def _parameters(given: Parameters | None) -> Values:
     if given is None:
         return []
-    if isinstance(given, (str, bytes)):
-        raise TypeError("parameters are a list of values, or a dict of them by name")
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"parameters are a list of values, or a dict of them by name, not {type(given).__name__}")
     named = given.items() if isinstance(given, Mapping) else ((str(i + 1), value) for i, value in enumerate(given))
     return [(name, *parameter(value)) for name, value in named]
 
@@ -319,7 +317,7 @@ class Connection:
         from pybasalt import _session
 
         self._core = _session.Connection(device, threads, bytes_of(memory_limit), bytes_of(gpu_memory), database, temp_dir,
-                                      strict, self._names, _remote.find, _remote.open_remote)
+                                      strict, self._names, _remote.find_for_sql, _remote.open_remote)
 
     def _with_tables(self, tables: dict[str, Any], method: str, sql: str, *arguments: Any) -> Any:
         if ";" in sql.rstrip("; \n"):  # of several statements, those before the one that asks would run twice
@@ -423,6 +421,9 @@ class Connection:
         """Ends the session. Results stay."""
         self._core.close()
 
+    def __repr__(self) -> str:
+        return f"<pybasalt.Connection to {self._options['database'] or 'memory'}, device={self._options['device']!r}>"
+
     def __enter__(self) -> Connection:
         return self
 
@@ -431,7 +432,7 @@ class Connection:
 
 
 def connect(database: str | os.PathLike[str] = "", *, device: str = "auto", threads: int = 0, memory_limit: int | str = 0,
-            gpu_memory: int | str = 0, temp_dir: str = "", strict: bool = False) -> Connection:
+            gpu_memory: int | str = 0, temp_dir: str | os.PathLike[str] = "", strict: bool = False) -> Connection:
     """Opens a session of SQL over files, tables of Python's, and a DuckDB database, in memory if none is named.
 
     `device` is auto, cpu or cuda; `strict` refuses statements over .basalt files of which DuckDB would run a part.
@@ -443,7 +444,8 @@ def connect(database: str | os.PathLike[str] = "", *, device: str = "auto", thre
     [(42,)]
     """
     return Connection(device=device, threads=threads, memory_limit=memory_limit, gpu_memory=gpu_memory,
-                      database=os.fspath(database), temp_dir=temp_dir, strict=strict)
+                      database=_remote.plain(database, "database"), temp_dir=_remote.plain(temp_dir, "temp_dir"),
+                      strict=strict)
 
 
 _default: Connection | None = None

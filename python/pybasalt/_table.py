@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+from pybasalt._errors import UnsupportedError
+from pybasalt._options import count_of
+from pybasalt._shown import FIRST_ROWS, as_html
+from pybasalt._values import shown_tuples, tuples
 
 if TYPE_CHECKING:
     import pandas
@@ -77,6 +84,17 @@ class Tabular:
         return self._core.schema.__arrow_c_schema__()
 
 
+#: A type that is an interval or holds some; fields of structs that are called so have a type behind their name.
+_INTERVAL = re.compile(r"\bINTERVAL(?=[\[,)]|$)", re.IGNORECASE)
+
+
+def check_types_of_polars(schema: Schema) -> None:
+    """Refuses types that Polars lacks, where it would panic, which is no exception that anyone expects."""
+    for name, kind in schema:
+        if _INTERVAL.search(kind):
+            raise UnsupportedError(f"column {name}: Polars has no type for {kind}; cast it, to VARCHAR say", "unsupported")
+
+
 class Rows(Tabular):
     """What has rows that can be read again and again: the ways to other libraries."""
 
@@ -107,6 +125,7 @@ class Rows(Tabular):
         """The rows as a Polars frame."""
         import polars
 
+        check_types_of_polars(self.schema)
         return polars.DataFrame(self)
 
     def numpy(self) -> dict[str, Any]:
@@ -114,22 +133,70 @@ class Rows(Tabular):
         table = self.arrow()
         return {name: table[name].to_numpy() for name in table.column_names}
 
+    def _first(self, most: int) -> list[tuple[Any, ...]]:
+        return shown_tuples(self.arrow().slice(0, most), self.schema.types)
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        return as_html(self.schema.names, self._first(FIRST_ROWS), self.num_rows)
+
+    def _parts(self) -> Iterator[pyarrow.Table]:
+        """The rows in their order, by parts of which several fit in memory."""
+        yield self.arrow()
+
+    @property
+    def _cursor(self) -> _Cursor:
+        if "_fetched" not in self.__dict__:
+            self.__dict__.setdefault("_fetched", _Cursor(self._parts(), self.schema.types))
+        cursor: _Cursor = self.__dict__["_fetched"]
+        return cursor
+
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples of Python's values.
+        """The rows as tuples of Python's values: all of them, or those that `fetchone` and `fetchmany` have left.
 
         >>> import pybasalt
         >>> pybasalt.sql("select 1, 'x'").fetchall()
         [(1, 'x')]
         """
-        return _tuples(self.arrow())
+        return self._cursor.take(None) if "_fetched" in self.__dict__ else tuples(self.arrow(), self.schema.types)
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """The first row."""
-        return next(iter(_tuples(self.arrow().slice(0, 1))), None)
+        """The next row; None behind the last.
+
+        >>> import pybasalt
+        >>> numbers = pybasalt.sql("from range(2)")
+        >>> numbers.fetchone(), numbers.fetchone(), numbers.fetchone()
+        ((0,), (1,), None)
+        """
+        return next(iter(self._cursor.take(1)), None)
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """So many of the next rows, or fewer where they end.
+
+        >>> import pybasalt
+        >>> numbers = pybasalt.sql("from range(5)")
+        >>> numbers.fetchmany(3), numbers.fetchall()
+        ([(0,), (1,), (2,)], [(3,), (4,)])
+        """
+        return self._cursor.take(count_of(size, "size"))
 
 
-def _tuples(table: pyarrow.Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.to_pylist() for column in table.columns))) if table.num_columns else []
+#: Rows that become tuples at once, where they are fetched one by one.
+_FETCHED_AT_ONCE = 1024
+
+
+class _Cursor:
+    """Rows as they are fetched one after the other; threads may share it."""
+
+    def __init__(self, parts: Iterator[pyarrow.Table], kinds: Sequence[str]) -> None:
+        self._rows = (row for part in parts for begin in range(0, part.num_rows, _FETCHED_AT_ONCE)
+                      for row in tuples(part.slice(begin, _FETCHED_AT_ONCE), kinds))
+        self._lock = threading.Lock()
+
+    def take(self, count: int | None) -> list[tuple[Any, ...]]:
+        """So many of the next rows; None for all of them."""
+        with self._lock:
+            return list(itertools.islice(self._rows, count))
 
 
 class Table(Rows):
@@ -172,6 +239,9 @@ class Scan(Tabular):
             if len(batch) == 0:
                 return
             yield Table(batch)
+
+    def __repr__(self) -> str:
+        return f"<pybasalt.Scan: {self.schema!r}>"
 
     def read_all(self) -> Table:
         """The rows that are left."""

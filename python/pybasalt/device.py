@@ -53,6 +53,11 @@ class Column:
     def __len__(self) -> int:
         return len(self._core)
 
+    def __repr__(self) -> str:
+        # Not decoded for this.
+        what = f"{len(self)} values on {self.device}" if "_rows" in self.__dict__ else "not decoded"
+        return f"<pybasalt.Column {self.name}: {what}>"
+
     def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
                    dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> object:
         return self._core.__dlpack__(stream, max_version, dl_device, copy)
@@ -131,6 +136,9 @@ class DeviceTable:
         if name not in self.column_names:
             raise KeyError(name)
         return Column(lambda: self._core, name, self.column_names.index(name))
+
+    def __repr__(self) -> str:
+        return f"<pybasalt.DeviceTable: {self.num_rows} rows on {self.device}, columns {', '.join(self.column_names)}>"
 
     def torch(self) -> dict[str, Any]:
         """The columns as tensors of PyTorch's."""

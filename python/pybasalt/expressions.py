@@ -200,6 +200,8 @@ class Expression:
 
     def like(self, pattern: str) -> Expression:
         """Whether a text matches a pattern of SQL's: % stands for anything, _ for one character."""
+        if not isinstance(pattern, str):
+            raise TypeError(f"like takes a pattern that is a text, not {type(pattern).__name__}")
         return Expression(f"({self.sql} LIKE {quote_text(pattern)})")
 
     def is_null(self) -> Expression:
@@ -218,4 +220,6 @@ def col(name: str) -> Expression:
     >>> (col("a") >= 1) & (col("b") == "x")
     (("a" >= 1) AND ("b" = 'x'))
     """
+    if not isinstance(name, str):
+        raise TypeError(f"col takes the name of a column, not {type(name).__name__}")
     return Expression(quote_identifier(name))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pybasalt._files import Paths, scan, schema_of
 from pybasalt._pushdown import SWAPPED, UNKNOWN, Kind, Pushdown, Tree
+from pybasalt._table import check_types_of_polars
 from pybasalt.expressions import Expression
 
 if TYPE_CHECKING:
@@ -99,7 +100,10 @@ def _call(input: list[dict[str, Any]], function: dict[str, Any]) -> Tree:
     if "IsBetween" in what:
         low, high = _CLOSED[what["IsBetween"]["closed"]]
         return "and", ("compare", low, column, _value(input[1])), ("compare", high, column, _value(input[2]))
-    return "in", column, _values(input[1]), what["IsIn"]["nulls_equal"]
+    # Those without arguments are words, among them "IsInfinite".
+    if isinstance(what, dict) and "IsIn" in what:
+        return "in", column, _values(input[1]), what["IsIn"]["nulls_equal"]
+    return UNKNOWN
 
 
 def pushed(predicate: polars.Expr, schema: Mapping[str, Any]) -> Expression | None:
@@ -129,7 +133,9 @@ def scan_polars(path: Paths, *, threads: int = 0, memory_limit: int | str = 0) -
     import polars
     from polars.io.plugins import register_io_source
 
-    schema = polars.Schema(schema_of(path, threads))
+    of_files = schema_of(path, threads)
+    check_types_of_polars(of_files)
+    schema = polars.Schema(of_files)
     # SQL has none of them: a filter there would cut them to microseconds.
     cuts = any(isinstance(kind, polars.Datetime) and kind.time_unit == "ns" and kind.time_zone for kind in schema.values())
 

@@ -45,7 +45,7 @@ class PythonSource : public basalt::Source {
       }
       std::memcpy(out, bytes.c_str(), range.length);
     } catch (nb::python_error& error) {
-      throw basalt::Error(basalt::ErrorCode::kIo, name_ + ": " + sentence_of(error));
+      throw basalt::Error(basalt::ErrorCode::kIo, sentence_about(name_, error));
     } catch (const std::bad_cast&) {
       throw basalt::Error(basalt::ErrorCode::kIo, name_ + ": what was read is not bytes");
     }

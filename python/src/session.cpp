@@ -73,7 +73,7 @@ auto with_remote_file(const std::string& name, const Body& body) {
   try {
     return body();
   } catch (const nb::python_error& error) {
-    throw Error(ErrorCode::kIo, name + ": " + sentence_of(error));
+    throw Error(ErrorCode::kIo, sentence_about(name, error));
   }
 }
 

@@ -58,6 +58,12 @@ inline std::string sentence_of(const nb::python_error& error) {
   return nb::len(text) == 0 ? type.c_str() : std::string(type.c_str()) + ": " + text.c_str();
 }
 
+// The same about a file. Errors of the package name it themselves.
+inline std::string sentence_about(const std::string& name, const nb::python_error& error) {
+  const bool is_ours = nb::isinstance(error.value(), nb::module_::import_("pybasalt._errors").attr("Error"));
+  return is_ours ? nb::str(error.value()).c_str() : name + ": " + sentence_of(error);
+}
+
 // Signals reach Python in its main thread only: that one waits, while another one works.
 inline bool in_main_thread() { return ::getpid() == ::gettid(); }
 

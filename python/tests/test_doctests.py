@@ -6,8 +6,8 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["_dataset", "_errors", "_files", "_options", "_progress", "_remote", "_split", "_sql",
-                                  "_table", "device", "expressions"])
+@pytest.mark.parametrize("name", ["_dataset", "_errors", "_files", "_options", "_progress", "_remote", "_shown", "_split",
+                                  "_sql", "_table", "_values", "device", "expressions"])
 def test_examples(here, name):
     check(name)
 

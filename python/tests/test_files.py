@@ -62,6 +62,19 @@ def test_filters_by_text_and_by_expression(file, trips):
     assert pybasalt.read(file, ["id"], filter="list_contains([3, 4], id)").fetchall() == [(3,), (4,)]
 
 
+def test_filters_are_one_condition(file):
+    for text in ("id > 3) or (1=1", "1=1) union all (select 1", "true; drop table x", "true); select (1", "id > 3 /*",
+                 "-- nothing", "1, 2", "true limit 1", "true) to 'x'; copy (select 1", "id >", "a\0b"):
+        for read in (pybasalt.read, pybasalt.scan):
+            with pytest.raises(pybasalt.ArgumentError):
+                read(file, filter=text)
+    for text in ("", " \n"):
+        with pytest.raises(ValueError, match="the filter is empty"):
+            pybasalt.read(file, filter=text)
+    for text in ("(id > 3 /* ) */) and ')' = ')'", "id > 3 --)"):
+        assert pybasalt.read(file, ["id"], text, rows=6).fetchall() == [(4,), (5,)]
+
+
 def test_scans_give_batches(file, trips):
     scan = pybasalt.scan(file, ["id"], filter="id % 2 = 0")
     batches = list(scan)
@@ -146,7 +159,9 @@ def test_errors(here, file):
     with pytest.raises(pybasalt.InputOutputError) as caught:
         pybasalt.open("nowhere.basalt")
     assert caught.value.code == "input/output" and caught.value.file == "nowhere.basalt"
-    assert isinstance(caught.value, OSError) and isinstance(caught.value, pybasalt.Error)
+    assert isinstance(caught.value, FileNotFoundError) and isinstance(caught.value, pybasalt.Error)
+    with pytest.raises(FileNotFoundError):
+        pybasalt.read("none.basalt", filter="true")
     with pytest.raises(ValueError, match="fares"):
         pybasalt.read(file, ["fares"])
     with pytest.raises(ValueError, match="fares"):
@@ -184,12 +199,15 @@ def test_errors(here, file):
     (lambda opened: opened.column("a text", device="cpu").numpy(), None, "a text"),
     (lambda opened: pybasalt.open("no:where/column x: y.basalt"), "no:where/column x: y.basalt", None),
     (lambda opened: pybasalt.write({"b": [1]}, "u.basalt", sort_by="c"), None, None),
+    (lambda opened: opened.read(["A"]), "t.basalt", "A"),
+    (lambda opened: pybasalt.open("nope"), "nope", None),
 ])
 def test_errors_name_their_file_and_column(here, fails, file, column):
     pybasalt.write({"a": [1, None], "a text": ["x", "y"]}, "t.basalt")
     with pytest.raises(pybasalt.Error) as caught:
         fails(pybasalt.open("t.basalt"))
-    assert (caught.value.file, caught.value.column) == (file, column), str(caught.value)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert (error.file, error.column) == (file, column), str(error)
 
 
 def test_errors_of_damaged_metadata_name_the_column(here):
@@ -344,3 +362,68 @@ def test_filters_change_rows_and_nothing_else(here):
     assert pybasalt.read("whole.basalt", columns=(name for name in ["a"])).column_names == ["a"]
     assert pybasalt.read([pybasalt.open("whole.basalt")], filter="a = 1").fetchall() == [(1,)]
     assert [batch.num_rows for batch in pybasalt.open("whole.basalt")] == [1]
+
+
+def test_names_of_files_end_in_basalt(here):
+    relation = pybasalt.sql("select 1 as a")
+    relation.write("X.BASALT")
+    for name in ("x.parquet", "x.csv", "x", "x.basalt.gz", "memory://x.parquet", b"x.basalt"):
+        for write in (lambda: pybasalt.write({"a": [1]}, name), lambda: pybasalt.convert("select 1 as a", name),
+                      lambda: relation.write(name)):
+            with pytest.raises(TypeError if isinstance(name, bytes) else ValueError, match=r"not bytes|end in \.basalt"):
+                write()
+    assert os.listdir() == ["X.BASALT"]
+
+
+def test_folders_of_folders_are_made(here):
+    relation = pybasalt.sql("select 1 as a")
+    relation.write("lake/day=1", append=True)
+    pybasalt.write({"a": [2]}, here / "lake" / "day=2" / "hour=3", append=True)
+    pybasalt.convert("select 3 as a", f"file://{here}/other/lake/", append=True)
+    assert pybasalt.read("lake/day=1", ["a"]).fetchall() == [(1,)]
+    assert pybasalt.read("lake/day=2/hour=3", ["a"]).fetchall() == [(2,)]
+    assert pybasalt.read("other/lake").fetchall() == [(3,)]
+
+
+def test_columns_that_differ_by_case(here):
+    for write in (lambda: pybasalt.write({"A": [1], "a": [2]}, "t.basalt"),
+                  lambda: pybasalt.write({"A": [1], "a": [2]}, "t.basalt", sort_by="A"),
+                  lambda: pybasalt.sql("select 1 as A, 2 as a").write("t.basalt"),
+                  lambda: pybasalt.sql("select 1 as A, ? as a", [2]).write("t.basalt"),
+                  lambda: pybasalt.convert("select 1 as A, 2 as a", "t.basalt")):
+        with pytest.warns(UserWarning, match="its name was a, which differs") as caught:
+            summary = write()
+        assert caught[0].filename == __file__ and len(caught) == 1 and summary.notices == [str(caught[0].message)]
+        assert pybasalt.open("t.basalt").column_names == ["A", "a_1"]
+    pybasalt.write({"city_name": [1]}, "t.basalt")
+    for fails in (lambda: pybasalt.read("t.basalt", ["CITY_NAME"]), lambda: pybasalt.read("t.basalt", ["CITY_NAME"], rows=1),
+                  lambda: pybasalt.open("t.basalt").statistics("CITY_NAME")):
+        with pytest.raises(pybasalt.ArgumentError, match="did you mean city_name") as caught:
+            fails()
+        assert (caught.value.file, caught.value.column) == ("t.basalt", "CITY_NAME")
+
+
+def test_wrong_types_are_refused_by_name(here):
+    pybasalt.write({"a": [1]}, "t.basalt")
+    def write(**options):
+        pybasalt.write({"a": [1]}, "u.basalt", **options)
+
+    for fails, named in ((lambda: pybasalt.read("t.basalt", [0]), "columns"), (lambda: col("s").like(3), "like"),
+                         (lambda: col(3), "col"), (lambda: write(encoding="packed"), "encoding"),
+                         (lambda: write(metadata="m"), "metadata"), (lambda: write(sort_by=3), "sort_by"),
+                         (lambda: pybasalt.write([1, 2, 3], "u.basalt"), "dicts"),
+                         (lambda: pybasalt.read(b"t.basalt"), "path"),
+                         (lambda: pybasalt.read(3), "path"), (lambda: pybasalt.open(3), "path"),
+                         (lambda: pybasalt.convert(3, "u.basalt"), "source"),
+                         (lambda: pybasalt.open("t.basalt").statistics(3), "column"),
+                         (lambda: pybasalt.sql("select ?", 1), "parameters"), (lambda: pybasalt.connect(3), "database"),
+                         (lambda: pybasalt.connect(temp_dir=3), "temp_dir")):
+        with pytest.raises(TypeError, match=named) as caught:
+            fails()
+        assert "\n" not in str(caught.value)
+
+
+def test_limits_are_named_as_the_argument(file):
+    with pytest.raises(MemoryError) as caught:
+        pybasalt.read(file, rows=99_999, memory_limit="1")
+    assert "memory_limit" in str(caught.value) and "--memory-limit" not in str(caught.value)

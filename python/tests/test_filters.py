@@ -138,6 +138,16 @@ def test_every_type_agrees_with_pyarrow(name):
     agree()
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_statistics_are_values_of_the_type(name):
+    opened = pybasalt.open(PATH)
+    found = opened.statistics(name)
+    values = [value for value in TABLE[name].to_pylist() if value is not None]
+    assert (found["min"], found["max"]) == (min(values), max(values))
+    assert isinstance(min(values), type(found["min"]))  # nanoseconds that pandas knows are datetimes, too
+    assert next(column["statistics"] for column in opened.columns if column["name"] == name) == found
+
+
 @settings(max_examples=100, deadline=None)
 @given(conditions(st.sampled_from(sorted(KINDS))),
        st.lists(st.sampled_from(TABLE.column_names), min_size=1, max_size=3, unique=True))

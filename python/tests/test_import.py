@@ -23,6 +23,15 @@ def test_import_loads_neither_others_nor_cuda():
     assert run(code).strip() == "False"
 
 
+def test_modules_are_there_when_asked_for():
+    run("import pybasalt; assert pybasalt.polars.scan_polars is pybasalt.scan_polars; assert not hasattr(pybasalt, 'none')")
+    for name in ("torch", "ray", "pyarrow"):
+        asked = {"pyarrow": "dataset"}.get(name, name)
+        code = (f"import sys, pybasalt; sys.modules[{name!r}] = None\ntry: pybasalt.{asked}\n"
+                "except ImportError as error: assert isinstance(error, pybasalt.Error); print(error)")
+        assert run(code).startswith(f"pybasalt.{asked} needs a package: pip install ") and name in run(code)
+
+
 USES = {
     "pybasalt": "assert pybasalt.sql('select count(*) from range(1000) t(i) where i > 10').fetchone() == (989,)",
     "duckdb": "assert duckdb.sql('select count(*) from range(1000) t(i) where i > 10').fetchall() == [(989,)]",

@@ -126,6 +126,17 @@ def test_polars_filters_leave_the_same_rows(here, kinds):
         assert lazy.filter(predicate).select("s").collect().equals(whole.filter(predicate).select("s")), predicate
 
 
+@pytest.mark.large
+def test_polars_evaluates_what_is_not_pushed(here):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"f": [1.0, float("nan"), float("inf"), None], "i": [1, 2, 3, 4]})
+    pybasalt.write(frame, "t.basalt")
+    lazy, f, i = pybasalt.scan_polars("t.basalt"), polars.col("f"), polars.col("i")
+    for test in (f.is_nan(), f.is_not_nan(), f.is_finite(), f.is_infinite(), f.is_close(1.0)):
+        for predicate in (test, ~test, test & (i < 3), test | (i == 1), ~(test & (i < 3))):
+            assert lazy.filter(predicate).collect().equals(frame.filter(predicate)), predicate
+
+
 def test_filters_skip_chunks(file, trips, monkeypatch):
     import pyarrow.compute as pc
 
@@ -153,6 +164,9 @@ def test_folders_of_partitions_are_not_read_for_their_columns(here, trips, monke
     class Watched:
         def scan(self, *arguments):
             return session.scan(*arguments)
+
+        def stream(self, *arguments):
+            return session.stream(*arguments)
 
         def execute(self, sql, *arguments):
             asked.append(sql)

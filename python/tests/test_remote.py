@@ -1,6 +1,8 @@
 """Files behind HTTP and S3: few range requests, tried again when they fail."""
 
+import contextlib
 import http.server
+import importlib
 import re
 import threading
 
@@ -274,3 +276,93 @@ def test_files_of_a_bucket(here, trips, bucket, caplog):
     assert last.fetchall() == [(99_998,), (99_999,)]
     with pytest.raises(OSError):
         pybasalt.open("s3://trips/day=9/t.basalt")
+
+
+@contextlib.contextmanager
+def served(handler):
+    """The URL of this folder, as a server of our own has it."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Folders(http.server.SimpleHTTPRequestHandler):
+    """Lists folders, with = as %3D, and sends whole files whatever is asked for."""
+
+    requests: list = []
+
+    def do_GET(self):
+        self.requests.append((self.path, self.headers.get("Range")))
+        super().do_GET()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.large
+def test_folders_of_a_server_become_columns(here):
+    pytest.importorskip("aiohttp")
+    for city, number in (("New York", 1), ("100%25", 2), ("ü", 3)):
+        here.joinpath(f"lake/city={city}").mkdir(parents=True)
+        pybasalt.write({"n": [number]}, f"lake/city={city}/t.basalt")
+    expected = sorted(pybasalt.read("lake").fetchall())
+    assert ("New York" in {city for _, city in expected}) and len(expected) == 3
+    with served(_Folders) as url:
+        for place in (f"{url}/lake", f"{url}/lake/*/*.basalt"):
+            assert sorted(pybasalt.read(place).fetchall()) == expected
+            assert pybasalt.read(place, ["n"], filter="city = 'New York'").fetchall() == [(1,)]
+            assert pybasalt.read(place, hive_partitioning=False).column_names == ["n"]
+        named = f"{url}/lake/city%3DNew%20York/t.basalt"
+        assert pybasalt.read(named).fetchall() == [(1,)]
+        assert pybasalt.read(named, hive_partitioning=True).fetchall() == [(1, "New York")]
+        assert any("%3D" in path or "=" in path for path, _ in _Folders.requests)
+
+
+@pytest.mark.large
+def test_servers_without_ranges_are_told_of(here):
+    pytest.importorskip("aiohttp")
+    import numpy as np
+
+    pybasalt.write({"n": np.random.default_rng(1).integers(0, 1 << 62, 1 << 18)}, "wide.basalt")
+    with served(_Folders) as url:
+        _Folders.requests.clear()
+        for fails in (lambda: pybasalt.read(f"{url}/wide.basalt"),
+                      lambda: pybasalt.sql(f"from '{url}/wide.basalt'").fetchall()):
+            with pytest.raises(OSError, match=r"^http\S+: the server does not answer range requests: ") as caught:
+                fails()
+            assert str(caught.value).count("http://") == 1 and caught.value.file == f"{url}/wide.basalt"
+        assert len(_Folders.requests) == 2
+        for fails in (lambda: pybasalt.open(f"{url}/none.basalt"),
+                      lambda: pybasalt.sql(f"from '{url}/none.basalt'").fetchall()):
+            with pytest.raises(FileNotFoundError) as caught:
+                fails()
+            assert isinstance(caught.value, pybasalt.NotFoundError) and str(caught.value).count("none.basalt: ") == 1
+    with pytest.raises(pybasalt.InputOutputError, match="Cannot connect") as caught:  # the server has ended
+        pybasalt.open(f"{url}/wide.basalt")
+    assert not isinstance(caught.value, FileNotFoundError)
+
+
+def test_errors_of_file_systems_are_ours(memory, monkeypatch):
+    with pytest.raises(pybasalt.NotFoundError, match=r"^memory://none\.basalt: FileNotFoundError") as caught:
+        pybasalt.open("memory://none.basalt")
+    assert caught.value.file == "memory://none.basalt"
+    with pytest.raises(pybasalt.ArgumentError, match="Protocol not known"):
+        pybasalt.open("nothing://x.basalt")
+    known = importlib.import_module("fsspec.registry").known_implementations
+    monkeypatch.setitem(known, "gone", {"class": "gonefs.Gone", "err": "Install gonefs"})
+    for fails in (lambda: pybasalt.open("gone://x.basalt"), lambda: pybasalt.read("gone://*.basalt"),
+                  lambda: pybasalt.write({"a": [1]}, "gone://x.basalt")):
+        with pytest.raises(pybasalt.Error, match="gone:.*: pip install gonefs$") as caught:
+            fails()
+        assert isinstance(caught.value, (ImportError, OSError))
+    with pytest.raises(ImportError):
+        pybasalt.open("gone://x.basalt")
+    pybasalt.write({"a": [1]}, "memory://a.basalt")
+    pybasalt._remote._tails.clear()
+    memory.failures = [PermissionError("no")]
+    with pytest.raises(pybasalt.Error, match=r"^memory://a\.basalt: PermissionError: no$"):
+        pybasalt.read("memory://a.basalt")

@@ -407,3 +407,75 @@ def test_sums_are_written_as_they_are_read(con, here):
     pybasalt.convert("select sum(range) as s, 'x' as t from range(10); ", "c.basalt")
     for name in ("a.basalt", "b.basalt", "c.basalt"):
         assert pybasalt.read(name).fetchall() == sums.fetchall() == [(decimal.Decimal(45), "x")]
+
+
+def test_rows_are_fetched_one_after_the_other(con, trips):
+    for rows in (con.sql("from 'trips.basalt'"), pybasalt.read("trips.basalt"), pybasalt.open("trips.basalt")):
+        expected = list(zip(*(column.to_pylist() for column in trips.columns)))
+        assert rows.fetchall() == rows.fetchall() == expected
+        assert [rows.fetchone(), rows.fetchone()] == expected[:2]
+        assert rows.fetchmany(3000) == expected[2:3002] and rows.fetchmany() == expected[3002:3003]
+        assert rows.fetchmany(0) == [] and rows.fetchall() == expected[3003:]
+        assert rows.fetchone() is None and rows.fetchmany(3) == rows.fetchall() == []
+        with pytest.raises(ValueError, match="size"):
+            rows.fetchmany(-1)
+    assert con.sql("create table t (a int)").fetchone() is None
+
+
+def test_values_that_python_has_no_room_for(con):
+    for value in ("date '99999-01-01'", "timestamp '99999-01-01'", "'infinity'::date", "[date '99999-01-01']"):
+        rows = con.sql(f"select 1 as a, {value} as d")
+        with pytest.raises(pybasalt.Error, match=r"column d: .*1 to 9999.*arrow\(\)") as caught:
+            rows.fetchall()
+        assert (caught.value.code, caught.value.column) == ("out of range", "d")
+        assert rows.arrow().num_rows == 1
+        assert "<value out of range" in repr(rows) and "&lt;value out of range" in rows._repr_html_()
+
+
+def test_rows_without_names_are_tuples(con):
+    rows = con.sql("select row(i, 'x') as r, [row(i, i)] as l, {'a': row(i, row(i, 2))} as s, map {i: row(1, i)} as m "
+                   "from range(3) t(i) union all select null, null, null, null").fetchall()
+    assert sorted(rows[:3]) == [((i, "x"), [(i, i)], {"a": (i, (i, 2))}, [(i, (1, i))]) for i in range(3)]
+    assert rows[3] == (None, None, None, None)
+
+
+def test_bits_are_texts(con):
+    rows = con.sql("select b::bit as b from (values ('101'), ('00000000'), ('111111111'), (null)) t(b)")
+    assert rows.fetchall() == [("101",), ("00000000",), ("111111111",), (None,)]
+    assert "\n101\n" in repr(rows)
+
+
+@pytest.mark.large
+def test_polars_is_not_given_intervals(con):
+    pytest.importorskip("polars")
+    for value in ("interval 1 day", "[interval 1 day]", "{'a': interval 1 day}"):
+        with pytest.raises(pybasalt.UnsupportedError, match="column d: .*INTERVAL"):
+            con.sql(f"select {value} as d").pl()
+    con.sql("select interval 1 day as d").write("i.basalt")
+    with pytest.raises(pybasalt.UnsupportedError, match="column d"):
+        pybasalt.read("i.basalt").pl()
+    with pytest.raises(pybasalt.UnsupportedError, match="column d"):
+        pybasalt.scan_polars("i.basalt")
+    assert con.sql("select {'interval': 1} as d").pl().height == 1
+
+
+def test_rows_are_shown_in_notebooks(con):
+    rows = con.sql("select range as n, '<b>' || chr(9) || chr(0) || chr(27) as \"<i>\" from range(30)")
+    for shown in (rows, rows.table()):
+        text = shown._repr_html_()
+        assert text.count("<tr>") == 21 and text.endswith("<p>30 rows, 20 shown</p>")
+        assert "<th>&lt;i&gt;</th>" in text and r"<td>&lt;b&gt;\t\0\e</td>" in text
+    assert r"<b>\t\0\e" in repr(rows)
+    assert pybasalt.open("trips.basalt")._repr_html_().endswith("<p>100000 rows, 20 shown</p>")
+    assert con.sql("create table t (a int)")._repr_html_().startswith("<pre>")
+    assert con.sql("explain select 1 < 2")._repr_html_().startswith("<pre>")
+
+
+def test_objects_say_what_they_are(con):
+    assert repr(con) == "<pybasalt.Connection to memory, device='cpu'>"
+    assert repr(pybasalt.scan("trips.basalt", ["id"])) == "<pybasalt.Scan: Schema(id bigint)>"
+    column = pybasalt.open("trips.basalt").column("id", device="cpu")
+    assert repr(column) == "<pybasalt.Column id: not decoded>"
+    assert len(column) == 100_000 and repr(column) == "<pybasalt.Column id: 100000 values on cpu>"
+    found = con.sql("select id from 'trips.basalt' where id < 3").on_device()
+    assert repr(found) == "<pybasalt.DeviceTable: 3 rows on cpu, columns id>"
