@@ -458,7 +458,9 @@ def _written(path: str | os.PathLike[str], append: bool) -> Iterator[str]:
 
 
 def _sorted(query: str, columns: Iterable[str]) -> str:
-    order = ", ".join(quote_identifier(name) for name in columns)
+    """In the order of a file, whatever the connection is set to: values of enums as the texts that they are written as."""
+    order = ", ".join(f"case when typeof({name}) like 'ENUM(%' then {name}::varchar end nulls last, {name} nulls last"
+                      for name in map(quote_identifier, columns))
     return f"select * from {_inner(query)} order by {order}" if order else query
 
 

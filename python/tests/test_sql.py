@@ -163,6 +163,16 @@ def resident_bytes():
         return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def test_sorted_files_are_in_the_order_of_the_format(here):
+    connection = pybasalt.connect()
+    connection.sql("set default_null_order = 'nulls_first'").fetchall()
+    connection.sql("create type size as enum ('small', 'large')").fetchall()
+    rows = connection.sql("select * from (values ('small'::size, 1), (null, 2), ('large', null), ('large', 4)) t(s, n)")
+    rows.write("sorted.basalt", sort_by=["s", "n"])
+    assert pybasalt.read("sorted.basalt").fetchall() == [("large", 4), ("large", None), ("small", 1), (None, 2)]
+
+
+
 def test_results_larger_than_memory_are_streamed(con):
     """Of 400 MB never more than a part is there."""
     relation = con.sql("select range as a, range + 1 as b, range + 2 as c from range(17_000_000)")
