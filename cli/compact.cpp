@@ -73,8 +73,7 @@ int run_compact(const CompactOptions& options, bool quiet) {
     write.effort = options.effort;
     write.cancel = &cancel;
     write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
-    replace_parts(lock, group.parts,
-                  [&](const std::string& path) { session.convert(query_of(group), path, write); });
+    replace_parts(lock, group.parts, [&](const std::string& path) { session.convert(query_of(group), path, write); });
   }
   if (quiet) return kSuccess;
   const std::vector<std::string> after = dataset_parts(lock.folder());
@@ -95,7 +94,8 @@ void add_compact(Program& program) {
                   "  basalt compact events\n"
                   "  basalt compact events --target 1GiB");
   command->add_option("DIR", options->folder, "The folder; who reads it meanwhile sees the old files or the new ones")
-      ->required();
+      ->required()
+      ->check(local_files());
   add_bytes_option(command, "--target", options->target,
                    "About how large files become; half of it is large enough (default 256MiB)");
   add_effort_option(command, options->effort);

@@ -130,8 +130,10 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
   settings.temp_dir = folder.empty() ? "." : folder.string();
   Session session(settings);
-  const std::string query =
-      sorted(inputs == nullptr ? options.query : inputs->query(session, options.union_by_name), options.sort_by);
+  const std::string rows = inputs == nullptr ? options.query : inputs->query(session, options.union_by_name);
+  if (!options.sort_by.empty() && (inputs != nullptr || !reads_a_pipe(rows)))
+    write.sort_columns = spelled_as_columns(options.sort_by, session.describe(rows));
+  const std::string query = sorted(rows, write.sort_columns);
   ProgressBar bar(options.output, quiet, inputs == nullptr ? 0 : inputs->bytes(), [&] { return session.progress(); });
   CancelToken cancel;
   const InterruptGuard interrupt([&] {

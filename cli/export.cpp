@@ -120,10 +120,11 @@ void add_export(Program& program) {
                                   "  basalt export lineitem.basalt lineitem.parquet\n"
                                   "  basalt export lineitem.basalt - --format csv | head\n"
                                   "  basalt export lineitem.basalt keys.arrow --columns l_orderkey,l_partkey");
-  command->add_option("FILE", options->file, "The .basalt file")->required();
+  command->add_option("FILE", options->file, "The .basalt file")->required()->check(local_files());
   command
       ->add_option("OUT", options->output, "The file to write; its extension chooses the format; - is standard output")
-      ->required();
+      ->required()
+      ->check(local_files());
   command->add_option("--format", options->format, "Format, if the name does not tell (default for -: csv)")
       ->check(CLI::IsMember({"parquet", "csv", "tsv", "json", "ndjson", "arrow", "arrows"}))
       ->type_name("FORMAT");
