@@ -45,7 +45,9 @@ void check_output(const ExportOptions& options) {
 std::string query_of(const ExportOptions& options) {
   std::string columns;
   for (const std::string& name : options.columns) columns += (columns.empty() ? "" : ", ") + quote_identifier(name);
-  return "select " + (columns.empty() ? "*" : columns) + " from read_basalt(" + quote_literal(options.file) + ")";
+  // A file's own columns, whatever folders it lies in.
+  return "select " + (columns.empty() ? "*" : columns) + " from read_basalt(" + quote_literal(options.file) +
+         ", hive_partitioning = false)";
 }
 
 void export_to_stdout(Session& session, const std::string& query, const std::string& format) {

@@ -13,6 +13,7 @@
 #include "basalt/core/error.h"
 #include "basalt/file/ipc.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "core/regular_file.h"
 
 namespace basalt::cli {
@@ -274,6 +275,9 @@ std::string InputSet::reader_query(const std::string& path, const Input& input, 
                           : text == "tbl" ? "|"
                                           : "") +
            packed + ")";
+  // A file's own columns; files that a pattern finds have those of their path besides.
+  const bool is_basalt = format == "basalt" || (format.empty() && format_by_name(path) == "basalt");
+  if (is_basalt && input.files.empty()) return "select * from read_basalt(" + file + ", hive_partitioning = false)";
   if (format.empty()) return query_for_file(path);
   if (!packed.empty() && format != "json" && format != "ndjson")
     throw UsageError(format + " from standard input cannot be compressed; it is so inside, if at all");
