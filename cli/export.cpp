@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/text_target.h"
 #include "core/output_file.h"
 #include "core/same_file.h"
 
@@ -68,7 +69,8 @@ void export_to_file(Session& session, const std::string& query, const std::strin
   else if (format == "csv" || format == "tsv")
     session.copy_to_csv(query, path, format == "tsv" ? '\t' : ',');
   else
-    session.copy_to_json(query, path, format == "json");
+    // Not DuckDB's writer: what it writes for NaN, infinities and small decimals is no JSON.
+    write_lines_to(path, [&](const TextSink& sink) { session.execute(query).write_json(sink, format == "ndjson"); });
 }
 
 void export_arrow(const ExportOptions& options, const std::string& format, bool to_stdout) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <optional>
 
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
@@ -14,7 +13,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "core/output_file.h"
+#include "cli/text_target.h"
 
 namespace basalt::cli {
 namespace {
@@ -25,22 +24,6 @@ std::string without_semicolon(std::string sql) {
   while (!sql.empty() && (std::isspace(static_cast<unsigned char>(sql.back())) || sql.back() == ';')) sql.pop_back();
   return sql;
 }
-
-// Text results to standard output, or to a file that appears when it is complete.
-class TextTarget {
- public:
-  explicit TextTarget(const std::string& path) {
-    if (!path.empty()) file_.emplace(path, OutputOptions{.may_be_device = true});
-  }
-  void write(std::string_view text) {
-    file_ ? file_->write({reinterpret_cast<const std::byte*>(text.data()), text.size()}) : output_.write(text);
-  }
-  void finish() { file_ ? file_->commit() : output_.flush(); }
-
- private:
-  std::optional<OutputFile> file_;
-  Output output_;
-};
 
 void show_arrow(QueryResult& result, const ShowOptions& options) {
   ArrowArrayStream stream;
