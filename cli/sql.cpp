@@ -169,8 +169,8 @@ void prepare_file(Session& session, const std::string& path, bool quiet) {
 
 int run_sql(SqlOptions options, bool quiet) {
   if (options.functions) {
-    fmt::print("{}\n{}", sql::operator_page(), sql::function_page());
-    return 0;
+    print(sql::operator_page() + "\n" + sql::function_page());
+    return kSuccess;
   }
   if (options.show.output == "-") options.show.output.clear();
   options.show.format = chosen_format(options);
