@@ -1,6 +1,7 @@
 // `basalt convert`: anything with rows in, one .basalt file out.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/statement.h"
 #include "cli/summary.h"
 #include "cli/terminal.h"
 #include "file/replaceable.h"
@@ -107,6 +109,15 @@ std::string sorted(const std::string& query, const std::vector<std::string>& col
                          column, column, column);
   }
   return "select * from (" + query + ") order by " + order;
+}
+
+// Pipes can be read once, and describing a statement reads what it names.
+bool reads_a_pipe(const std::string& query) {
+  for (const std::string& text : quoted_texts(query)) {
+    struct stat status {};
+    if (::stat(text.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return true;
+  }
+  return false;
 }
 
 WriteSummary convert_arrow(InputSet& inputs, const ConvertOptions& options, WriteOptions write, bool quiet) {
@@ -247,7 +258,8 @@ void add_convert(Program& program) {
           "IN... OUT", options->inputs,
           "First the inputs: Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard "
           "input; last the .basalt file to write")
-      ->required();
+      ->required()
+      ->check(local_files());
   command->add_flag("--append", options->append,
                     "OUT is a folder: add a file to those that are there, which are one table together");
   command->add_flag("--any-name", options->any_name, "The output's name need not end in .basalt");

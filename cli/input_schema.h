@@ -28,4 +28,9 @@ void note_widened_columns(const std::vector<InputColumns>& inputs, const std::ve
 // instants.
 void note_parquet_columns(Session& session, const std::string& path, Notices& notices);
 
+// The names of columns to sort by as the columns spell them; a name may be given in another case, where one column has
+// it. Throws Error(kInvalidArgument) with the columns' names where there is none.
+std::vector<std::string> spelled_as_columns(const std::vector<std::string>& names,
+                                            const std::vector<ResultColumn>& columns);
+
 }  // namespace basalt::cli

@@ -125,6 +125,17 @@ ResultRows show_rows(QueryResult& result, const ShowOptions& options, ProgressBa
 
 }  // namespace
 
+std::vector<std::string> quoted_texts(const std::string& sql) {
+  std::vector<std::string> texts;
+  for (size_t begin = sql.find('\''); begin != std::string::npos;) {
+    const size_t end = sql.find('\'', begin + 1);
+    if (end == std::string::npos) break;
+    texts.push_back(sql.substr(begin + 1, end - begin - 1));
+    begin = sql.find('\'', end + 1);
+  }
+  return texts;
+}
+
 ResultRows run_statement(Session& session, const std::string& sql, const ShowOptions& options) {
   const InterruptGuard interrupt([&] { session.interrupt(); });
   if (options.explain) {
