@@ -178,6 +178,10 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const 
   try {
     return convert_sql(inputs, options, write, reader_threads(options), quiet);
   } catch (const Error& error) {
+    if (inputs != nullptr && inputs->takes_empty_texts_for_null(error)) {
+      where.on_device = where.on_cpu = 0;
+      return convert_sql(inputs, options, write, where, quiet);
+    }
     const bool can_repeat = inputs == nullptr || inputs->can_repeat();
     if (error.code() != ErrorCode::kOutOfMemory || reader_threads(options) == 1 || !can_repeat) throw;
     where.on_device = where.on_cpu = 0;

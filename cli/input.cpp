@@ -103,6 +103,17 @@ std::string first_line(Session& session, const std::string& path, const std::str
   return line + "\n";
 }
 
+// `query` calls a reader and nothing behind it.
+std::string with_argument(const std::string& query, const std::string& argument) {
+  return query.substr(0, query.size() - 1) + ", " + argument + ")";
+}
+
+// Quoted, an empty text is a text; unless a column of numbers would become one of texts by that.
+std::string keeping_empty_texts(const std::string& query, const std::vector<ResultColumn>& columns, Session& session) {
+  const std::string keeping = with_argument(query, "allow_quoted_nulls = false");
+  return are_identical({{"", columns}, {"", session.describe(keeping)}}) ? keeping : query;
+}
+
 // Of a stream that import_stream() made, which cannot fail here.
 Schema schema_of(ArrowArrayStream& stream) {
   ArrowSchema arrow;
@@ -258,18 +269,34 @@ std::string InputSet::query_of(const Input& input, Session& session, std::vector
   }
   std::string query = reader_query(input.path, input, session);
   if (query.find("read_parquet(") != std::string::npos) note_parquet_columns(session, input.path, notices_);
-  if (input.files.empty()) {
-    if (inputs_.size() > 1)
-      columns.push_back({input.is_stdin ? "standard input" : input.path, session.describe(query)});
-    return query;
-  }
   std::vector<InputColumns> files;
   for (const std::string& file : input.files)
     files.push_back({file, session.describe(reader_query(file, input, session))});
   // Readers take the first file's types for all of them otherwise, and drop columns that it does not have.
-  if (!are_identical(files)) query.replace(query.size() - 1, 1, ", union_by_name = true)");
+  const bool uniform = are_identical(files);
+  if (!uniform) query = with_argument(query, "union_by_name = true");
+  const bool is_csv = query.starts_with("select * from read_csv(");
+  const bool is_one_of_several = files.empty() && inputs_.size() > 1;
+  std::vector<ResultColumn> own;
+  if (is_csv || is_one_of_several) own = session.describe(query);
+  if (is_one_of_several) files.push_back({input.is_stdin ? "standard input" : input.path, own});
   columns.insert(columns.end(), files.begin(), files.end());
-  return query;
+  if (!is_csv) return query;
+  note_rounded_integers(session, query, own, notices_);
+  return uniform && may_keep_empty_texts() ? keeping_empty_texts(query, own, session) : query;
+}
+
+// Who names a text for NULL means it in quotes, too; and rows that cannot be read are left out where errors are
+// ignored.
+bool InputSet::may_keep_empty_texts() const {
+  return !empty_is_null_ && csv_.nulls.empty() && !csv_.ignore_errors && can_repeat();
+}
+
+bool InputSet::takes_empty_texts_for_null(const Error& error) {
+  const bool is_empty_text = std::string_view(error.what()).find("onvert string \"\" to") != std::string_view::npos;
+  if (!is_empty_text || !may_keep_empty_texts()) return false;
+  empty_is_null_ = true;
+  return true;
 }
 
 std::string InputSet::reader_query(const std::string& path, const Input& input, Session& session) const {

@@ -135,4 +135,27 @@ void note_parquet_columns(Session& session, const std::string& path, Notices& no
   }
 }
 
+void note_rounded_integers(Session& session, const std::string& query, const std::vector<ResultColumn>& columns,
+                           Notices& notices) {
+  std::vector<std::string> names, tests;
+  for (const ResultColumn& column : columns) {
+    if (column.type != "DOUBLE") continue;
+    names.push_back(column.name);
+    const std::string value = quote_identifier(column.name);
+    tests.push_back(
+        fmt::format("coalesce(bool_and(isfinite({0}) and trunc({0}) = {0}) and max(abs({0})) >= 2.0 ** 63, "
+                    "false)",
+                    value));
+  }
+  if (names.empty()) return;
+  QueryResult result = session.execute(fmt::format("select {} from ({} limit 20480)", fmt::join(tests, ", "), query));
+  while (const std::unique_ptr<Table> rows = result.next()) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (rows->columns[i].values.as<uint8_t>()[0] == 0) continue;
+      add_notice(&notices, names[i],
+                 fmt::format("integers beyond bigint become double; --types {}=HUGEINT keeps their digits", names[i]));
+    }
+  }
+}
+
 }  // namespace basalt::cli
