@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 
@@ -44,6 +45,18 @@ CLI::App* add_command(Program& program, const std::string& name, const std::stri
   command->footer("Examples:\n" + examples);
   command->add_flag("-q,--quiet", program.quiet, "No progress bar and no summary");
   return command;
+}
+
+CLI::Validator local_files() {
+  const auto check = [](const std::string& path) -> std::string {
+    const size_t scheme = path.find("://");
+    const bool is_url = scheme != std::string::npos && scheme > 0 &&
+                        std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(scheme),
+                                    [](unsigned char c) { return std::isalnum(c) != 0 || c == '+' || c == '-'; });
+    if (!is_url) return "";
+    return path + " is a URL, and the program works on local files; in Python, pybasalt.read reads URLs";
+  };
+  return CLI::Validator(check, "");
 }
 
 void add_device_option(CLI::App* command, Device& device) {

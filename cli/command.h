@@ -43,6 +43,9 @@ void add_devices(Program& program);
 CLI::App* add_command(Program& program, const std::string& name, const std::string& description,
                       const std::string& examples);
 
+// A check for options that name files: URLs are refused with a word about who reads them.
+CLI::Validator local_files();
+
 void add_device_option(CLI::App* command, Device& device);
 void add_effort_option(CLI::App* command, Effort& effort);
 void add_purpose_option(CLI::App* command, Purpose& purpose);

@@ -45,7 +45,8 @@ std::vector<Group> groups_of(const std::vector<std::string>& parts, uint64_t tar
 std::string query_of(const Group& group) {
   std::string list;
   for (const std::string& part : group.parts) list += (list.empty() ? "" : ", ") + quote_literal(part);
-  return "select * from read_basalt([" + list + "])";
+  // Only what the files hold: columns of the path belong to the path.
+  return "select * from read_basalt([" + list + "], hive_partitioning = false)";
 }
 
 int run_compact(const CompactOptions& options, bool quiet) {
@@ -53,7 +54,7 @@ int run_compact(const CompactOptions& options, bool quiet) {
   if (!std::filesystem::is_directory(options.folder))
     throw Error(ErrorCode::kIo, options.folder + ": not a folder; compact works on folders of .basalt files");
   const DatasetLock lock(options.folder, DatasetLock::Kind::kReplace);
-  const std::vector<std::string> before = dataset_parts(options.folder);
+  const std::vector<std::string> before = dataset_parts(lock.folder());
   if (before.empty()) throw Error(ErrorCode::kIo, options.folder + ": there are no .basalt files in it");
   const std::vector<Group> groups = groups_of(before, options.target);
   for (const Group& group : groups) {
@@ -72,11 +73,10 @@ int run_compact(const CompactOptions& options, bool quiet) {
     write.effort = options.effort;
     write.cancel = &cancel;
     write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
-    replace_parts(options.folder, lock, group.parts,
-                  [&](const std::string& path) { session.convert(query_of(group), path, write); });
+    replace_parts(lock, group.parts, [&](const std::string& path) { session.convert(query_of(group), path, write); });
   }
   if (quiet) return kSuccess;
-  const std::vector<std::string> after = dataset_parts(options.folder);
+  const std::vector<std::string> after = dataset_parts(lock.folder());
   uint64_t bytes = 0;
   for (const std::string& part : after) bytes += std::filesystem::file_size(part);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -94,7 +94,8 @@ void add_compact(Program& program) {
                   "  basalt compact events\n"
                   "  basalt compact events --target 1GiB");
   command->add_option("DIR", options->folder, "The folder; who reads it meanwhile sees the old files or the new ones")
-      ->required();
+      ->required()
+      ->check(local_files());
   add_bytes_option(command, "--target", options->target,
                    "About how large files become; half of it is large enough (default 256MiB)");
   add_effort_option(command, options->effort);

@@ -1,6 +1,7 @@
 // `basalt convert`: anything with rows in, one .basalt file out.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/statement.h"
 #include "cli/summary.h"
 #include "cli/terminal.h"
 #include "file/replaceable.h"
@@ -109,6 +111,15 @@ std::string sorted(const std::string& query, const std::vector<std::string>& col
   return "select * from (" + query + ") order by " + order;
 }
 
+// Pipes can be read once, and describing a statement reads what it names.
+bool reads_a_pipe(const std::string& query) {
+  for (const std::string& text : quoted_texts(query)) {
+    struct stat status {};
+    if (::stat(text.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return true;
+  }
+  return false;
+}
+
 WriteSummary convert_arrow(InputSet& inputs, const ConvertOptions& options, WriteOptions write, bool quiet) {
   ProgressBar bar(options.output, quiet, inputs.bytes(), [&] { return inputs.arrow_share(); });
   CancelToken cancel;
@@ -130,8 +141,10 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
   settings.temp_dir = folder.empty() ? "." : folder.string();
   Session session(settings);
-  const std::string query =
-      sorted(inputs == nullptr ? options.query : inputs->query(session, options.union_by_name), options.sort_by);
+  const std::string rows = inputs == nullptr ? options.query : inputs->query(session, options.union_by_name);
+  if (!options.sort_by.empty() && (inputs != nullptr || !reads_a_pipe(rows)))
+    write.sort_columns = spelled_as_columns(options.sort_by, session.describe(rows));
+  const std::string query = sorted(rows, write.sort_columns);
   ProgressBar bar(options.output, quiet, inputs == nullptr ? 0 : inputs->bytes(), [&] { return session.progress(); });
   CancelToken cancel;
   const InterruptGuard interrupt([&] {
@@ -165,6 +178,10 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const 
   try {
     return convert_sql(inputs, options, write, reader_threads(options), quiet);
   } catch (const Error& error) {
+    if (inputs != nullptr && inputs->takes_empty_texts_for_null(error)) {
+      where.on_device = where.on_cpu = 0;
+      return convert_sql(inputs, options, write, where, quiet);
+    }
     const bool can_repeat = inputs == nullptr || inputs->can_repeat();
     if (error.code() != ErrorCode::kOutOfMemory || reader_threads(options) == 1 || !can_repeat) throw;
     where.on_device = where.on_cpu = 0;
@@ -245,7 +262,8 @@ void add_convert(Program& program) {
           "IN... OUT", options->inputs,
           "First the inputs: Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard "
           "input; last the .basalt file to write")
-      ->required();
+      ->required()
+      ->check(local_files());
   command->add_flag("--append", options->append,
                     "OUT is a folder: add a file to those that are there, which are one table together");
   command->add_flag("--any-name", options->any_name, "The output's name need not end in .basalt");

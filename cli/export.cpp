@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/text_target.h"
 #include "core/output_file.h"
 #include "core/same_file.h"
 
@@ -45,7 +46,9 @@ void check_output(const ExportOptions& options) {
 std::string query_of(const ExportOptions& options) {
   std::string columns;
   for (const std::string& name : options.columns) columns += (columns.empty() ? "" : ", ") + quote_identifier(name);
-  return "select " + (columns.empty() ? "*" : columns) + " from read_basalt(" + quote_literal(options.file) + ")";
+  // A file's own columns, whatever folders it lies in.
+  return "select " + (columns.empty() ? "*" : columns) + " from read_basalt(" + quote_literal(options.file) +
+         ", hive_partitioning = false)";
 }
 
 void export_to_stdout(Session& session, const std::string& query, const std::string& format) {
@@ -66,7 +69,8 @@ void export_to_file(Session& session, const std::string& query, const std::strin
   else if (format == "csv" || format == "tsv")
     session.copy_to_csv(query, path, format == "tsv" ? '\t' : ',');
   else
-    session.copy_to_json(query, path, format == "json");
+    // Not DuckDB's writer: what it writes for NaN, infinities and small decimals is no JSON.
+    write_lines_to(path, [&](const TextSink& sink) { session.execute(query).write_json(sink, format == "ndjson"); });
 }
 
 void export_arrow(const ExportOptions& options, const std::string& format, bool to_stdout) {
@@ -120,10 +124,11 @@ void add_export(Program& program) {
                                   "  basalt export lineitem.basalt lineitem.parquet\n"
                                   "  basalt export lineitem.basalt - --format csv | head\n"
                                   "  basalt export lineitem.basalt keys.arrow --columns l_orderkey,l_partkey");
-  command->add_option("FILE", options->file, "The .basalt file")->required();
+  command->add_option("FILE", options->file, "The .basalt file")->required()->check(local_files());
   command
       ->add_option("OUT", options->output, "The file to write; its extension chooses the format; - is standard output")
-      ->required();
+      ->required()
+      ->check(local_files());
   command->add_option("--format", options->format, "Format, if the name does not tell (default for -: csv)")
       ->check(CLI::IsMember({"parquet", "csv", "tsv", "json", "ndjson", "arrow", "arrows"}))
       ->type_name("FORMAT");

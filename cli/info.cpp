@@ -237,7 +237,7 @@ void add_info(Program& program) {
                                   "  basalt info lineitem.basalt\n"
                                   "  basalt info lineitem.basalt --column l_shipdate --chunks\n"
                                   "  basalt info lineitem.basalt --json | jq '.columns[].encodings'");
-  command->add_option("FILE", options->file, "The .basalt file")->required();
+  command->add_option("FILE", options->file, "The .basalt file")->required()->check(local_files());
   command->add_flag("--json", options->json, "Machine-readable, with exact numbers");
   command->add_option("--column", options->column, "Only this column, in more detail")->type_name("C");
   command->add_flag("--chunks", options->chunks, "One line per chunk of each column");

@@ -13,6 +13,7 @@
 #include "basalt/core/error.h"
 #include "basalt/file/ipc.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "core/regular_file.h"
 
 namespace basalt::cli {
@@ -28,6 +29,17 @@ std::vector<std::string> expand(const std::string& pattern) {
   if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   return paths;
+}
+
+bool is_missing(const std::string& path) {
+  return ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+// The SQL library would show a statement that nobody has written. It also knows `**`, which glob() does not.
+void require_files(const std::string& path, const std::vector<std::string>& matches) {
+  if (!matches.empty() && !is_missing(matches.front())) return;
+  if (path.find("**") != std::string::npos || !is_missing(path)) return;
+  throw Error(ErrorCode::kIo, path + (has_glob(path) ? ": no file matches" : ": no such file"));
 }
 
 uint64_t file_bytes(const std::string& path) {
@@ -91,6 +103,17 @@ std::string first_line(Session& session, const std::string& path, const std::str
   return line + "\n";
 }
 
+// `query` calls a reader and nothing behind it.
+std::string with_argument(const std::string& query, const std::string& argument) {
+  return query.substr(0, query.size() - 1) + ", " + argument + ")";
+}
+
+// Quoted, an empty text is a text; unless a column of numbers would become one of texts by that.
+std::string keeping_empty_texts(const std::string& query, const std::vector<ResultColumn>& columns, Session& session) {
+  const std::string keeping = with_argument(query, "allow_quoted_nulls = false");
+  return are_identical({{"", columns}, {"", session.describe(keeping)}}) ? keeping : query;
+}
+
 // Of a stream that import_stream() made, which cannot fail here.
 Schema schema_of(ArrowArrayStream& stream) {
   ArrowSchema arrow;
@@ -147,6 +170,7 @@ bool InputSet::contains(const std::string& path) const {
 
 void InputSet::add_path(const std::string& path, const std::string& format) {
   const std::vector<std::string> matches = has_glob(path) ? expand(path) : std::vector<std::string>{path};
+  require_files(path, matches);
   for (const std::string& match : matches) {
     check_regular_file(match);
     bytes_ += file_bytes(match);
@@ -245,18 +269,34 @@ std::string InputSet::query_of(const Input& input, Session& session, std::vector
   }
   std::string query = reader_query(input.path, input, session);
   if (query.find("read_parquet(") != std::string::npos) note_parquet_columns(session, input.path, notices_);
-  if (input.files.empty()) {
-    if (inputs_.size() > 1)
-      columns.push_back({input.is_stdin ? "standard input" : input.path, session.describe(query)});
-    return query;
-  }
   std::vector<InputColumns> files;
   for (const std::string& file : input.files)
     files.push_back({file, session.describe(reader_query(file, input, session))});
   // Readers take the first file's types for all of them otherwise, and drop columns that it does not have.
-  if (!are_identical(files)) query.replace(query.size() - 1, 1, ", union_by_name = true)");
+  const bool uniform = are_identical(files);
+  if (!uniform) query = with_argument(query, "union_by_name = true");
+  const bool is_csv = query.starts_with("select * from read_csv(");
+  const bool is_one_of_several = files.empty() && inputs_.size() > 1;
+  std::vector<ResultColumn> own;
+  if (is_csv || is_one_of_several) own = session.describe(query);
+  if (is_one_of_several) files.push_back({input.is_stdin ? "standard input" : input.path, own});
   columns.insert(columns.end(), files.begin(), files.end());
-  return query;
+  if (!is_csv) return query;
+  note_rounded_integers(session, query, own, notices_);
+  return uniform && may_keep_empty_texts() ? keeping_empty_texts(query, own, session) : query;
+}
+
+// Who names a text for NULL means it in quotes, too; and rows that cannot be read are left out where errors are
+// ignored.
+bool InputSet::may_keep_empty_texts() const {
+  return !empty_is_null_ && csv_.nulls.empty() && !csv_.ignore_errors && can_repeat();
+}
+
+bool InputSet::takes_empty_texts_for_null(const Error& error) {
+  const bool is_empty_text = std::string_view(error.what()).find("onvert string \"\" to") != std::string_view::npos;
+  if (!is_empty_text || !may_keep_empty_texts()) return false;
+  empty_is_null_ = true;
+  return true;
 }
 
 std::string InputSet::reader_query(const std::string& path, const Input& input, Session& session) const {
@@ -274,6 +314,9 @@ std::string InputSet::reader_query(const std::string& path, const Input& input, 
                           : text == "tbl" ? "|"
                                           : "") +
            packed + ")";
+  // A file's own columns; files that a pattern finds have those of their path besides.
+  const bool is_basalt = format == "basalt" || (format.empty() && format_by_name(path) == "basalt");
+  if (is_basalt && input.files.empty()) return "select * from read_basalt(" + file + ", hive_partitioning = false)";
   if (format.empty()) return query_for_file(path);
   if (!packed.empty() && format != "json" && format != "ndjson")
     throw UsageError(format + " from standard input cannot be compressed; it is so inside, if at all");

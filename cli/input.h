@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "basalt/core/error.h"
 #include "basalt/sql/session.h"
 #include "cli/input_schema.h"
 #include "core/output_file.h"
@@ -52,6 +53,9 @@ class InputSet {
   // unless `union_by_name`. Arrow inputs are registered in the session.
   std::string query(Session& session, bool union_by_name);
   const Notices& notices() const { return notices_; }  // of query()
+  // Whether `error` is that of an empty text in quotes among the numbers of a CSV file, and query() will now take such
+  // texts for NULL.
+  bool takes_empty_texts_for_null(const Error& error);
   // After the rows have been read: which of them were left out, as ignore_errors asks.
   static Notices rejected_rows(Session& session);
 
@@ -70,9 +74,11 @@ class InputSet {
   void open_arrow(const Input& input, ArrowArrayStream* out);
   std::string query_of(const Input& input, Session& session, std::vector<InputColumns>& columns);
   std::string reader_query(const std::string& path, const Input& input, Session& session) const;
+  bool may_keep_empty_texts() const;
 
   std::vector<Input> inputs_;
   CsvOptions csv_;
+  bool empty_is_null_ = false;  // also in quotes
   uint64_t bytes_ = 0;
   std::shared_ptr<std::atomic<uint64_t>> arrow_bytes_read_ = std::make_shared<std::atomic<uint64_t>>(0);
   Notices notices_;

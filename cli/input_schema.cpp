@@ -16,6 +16,13 @@ bool same_name(const std::string& a, const std::string& b) {
   return CLI::detail::to_lower(a) == CLI::detail::to_lower(b);
 }
 
+// A part of the other, or of the same beginning.
+bool resembles(const std::string& a, const std::string& b) {
+  const std::string first = CLI::detail::to_lower(a), second = CLI::detail::to_lower(b);
+  return first.find(second) != first.npos || second.find(first) != second.npos ||
+         first.substr(0, 3) == second.substr(0, 3);
+}
+
 const ResultColumn* find(const std::vector<ResultColumn>& columns, const std::string& name) {
   const auto found = std::find_if(columns.begin(), columns.end(),
                                   [&](const ResultColumn& column) { return same_name(column.name, name); });
@@ -29,7 +36,41 @@ std::vector<std::string> missing_in(const InputColumns& all, const InputColumns&
   return names;
 }
 
+// As many as a line holds; those that resemble `name` are enough where some do.
+std::string listed(const std::vector<ResultColumn>& columns, const std::string& name) {
+  constexpr size_t kMost = 12;
+  std::vector<std::string> all, similar;
+  for (const ResultColumn& column : columns) {
+    all.push_back(column.name);
+    if (resembles(name, column.name)) similar.push_back(column.name);
+  }
+  if (all.size() > kMost && !similar.empty()) all = std::move(similar);
+  const bool some = all.size() > kMost;
+  if (some) all.resize(kMost);
+  return fmt::format("{}{}", fmt::join(all, ", "), some ? ", …" : "");
+}
+
+std::string spelled_as_column(const std::string& name, const std::vector<ResultColumn>& columns) {
+  std::vector<std::string> found;
+  for (const ResultColumn& column : columns) {
+    if (column.name == name) return name;
+    if (same_name(column.name, name)) found.push_back(column.name);
+  }
+  if (found.size() == 1) return found[0];
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("--sort-by {}: {}", name,
+                          found.empty() ? "there is no such column; the columns are " + listed(columns, name)
+                                        : fmt::format("it may be any of {}", fmt::join(found, ", "))));
+}
+
 }  // namespace
+
+std::vector<std::string> spelled_as_columns(const std::vector<std::string>& names,
+                                            const std::vector<ResultColumn>& columns) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) out.push_back(spelled_as_column(name, columns));
+  return out;
+}
 
 void require_same_columns(const std::vector<InputColumns>& inputs) {
   for (const InputColumns& input : inputs) {
@@ -90,6 +131,29 @@ void note_parquet_columns(Session& session, const std::string& path, Notices& no
       add_notice(&notices, name,
                  decimal ? "decimals of more than 38 digits become double"
                          : "nanoseconds are cut to microseconds, the unit that SQL has for instants");
+    }
+  }
+}
+
+void note_rounded_integers(Session& session, const std::string& query, const std::vector<ResultColumn>& columns,
+                           Notices& notices) {
+  std::vector<std::string> names, tests;
+  for (const ResultColumn& column : columns) {
+    if (column.type != "DOUBLE") continue;
+    names.push_back(column.name);
+    const std::string value = quote_identifier(column.name);
+    tests.push_back(
+        fmt::format("coalesce(bool_and(isfinite({0}) and trunc({0}) = {0}) and max(abs({0})) >= 2.0 ** 63, "
+                    "false)",
+                    value));
+  }
+  if (names.empty()) return;
+  QueryResult result = session.execute(fmt::format("select {} from ({} limit 20480)", fmt::join(tests, ", "), query));
+  while (const std::unique_ptr<Table> rows = result.next()) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (rows->columns[i].values.as<uint8_t>()[0] == 0) continue;
+      add_notice(&notices, names[i],
+                 fmt::format("integers beyond bigint become double; --types {}=HUGEINT keeps their digits", names[i]));
     }
   }
 }

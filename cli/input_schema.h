@@ -28,4 +28,14 @@ void note_widened_columns(const std::vector<InputColumns>& inputs, const std::ve
 // instants.
 void note_parquet_columns(Session& session, const std::string& path, Notices& notices);
 
+// Notes columns of a query of CSV files whose first rows are integers that only a double can hold, of the types that
+// are guessed.
+void note_rounded_integers(Session& session, const std::string& query, const std::vector<ResultColumn>& columns,
+                           Notices& notices);
+
+// The names of columns to sort by as the columns spell them; a name may be given in another case, where one column has
+// it. Throws Error(kInvalidArgument) with the columns' names where there is none.
+std::vector<std::string> spelled_as_columns(const std::vector<std::string>& names,
+                                            const std::vector<ResultColumn>& columns);
+
 }  // namespace basalt::cli

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 
 #include "basalt/core/error.h"
 #include "cli/command.h"
@@ -28,13 +29,20 @@ std::string no_command(const Program& program, const std::string& name) {
   return "there is no command '" + name + "'; there are " + all + "\nSee: basalt --help";
 }
 
+int show(const std::string& text, int code) {
+  print(text);
+  return code;
+}
+
 int parse(Program& program, int argc, char** argv) {
   try {
     program.app.parse(argc, argv);
     return kSuccess;
   } catch (const CLI::Success& done) {  // --help, --version
-    program.app.exit(done);
-    return -1;
+    std::ostringstream text;
+    program.app.exit(done, text, text);
+    program.run = [text = text.str()] { return show(text, kSuccess); };
+    return kSuccess;
   } catch (const CLI::ParseError& error) {
     const std::string first = argv[1];
     if (program.app.get_subcommands().empty() && !first.starts_with("-"))
@@ -107,10 +115,9 @@ int main(int argc, char** argv) {
   add_tune(program);
   add_devices(program);
   if (argc == 1) {
-    print(program.app.help());
-    return kUsage;
+    program.run = [&program] { return show(program.app.help(), kUsage); };
+    return run(program);
   }
-  const int parsed = parse(program, argc, argv);
-  if (parsed != kSuccess) return parsed < 0 ? kSuccess : parsed;
+  if (const int parsed = parse(program, argc, argv); parsed != kSuccess) return parsed;
   return run(program);
 }

@@ -10,14 +10,17 @@ namespace {
 
 std::string without_compression(const std::string& path) {
   std::string name = CLI::detail::to_lower(path);
-  for (const std::string_view packed : {".gz", ".zst"})
-    if (name.ends_with(packed)) return name.substr(0, name.size() - packed.size());
-  return name;
+  return compression_by_name(name).empty() ? name : name.substr(0, name.rfind('.'));
 }
 
 }  // namespace
 
-bool is_compressed_name(const std::string& path) { return without_compression(path).size() < path.size(); }
+std::string compression_by_name(const std::string& path) {
+  const std::string name = CLI::detail::to_lower(path);
+  return name.ends_with(".gz") ? "gzip" : name.ends_with(".zst") ? "zstd" : "";
+}
+
+bool is_compressed_name(const std::string& path) { return !compression_by_name(path).empty(); }
 
 std::string format_by_name(const std::string& path) {
   static const std::map<std::string, std::string> names = {

@@ -19,6 +19,7 @@
 #include "cli/statement.h"
 #include "cli/terminal.h"
 #include "core/output_file.h"
+#include "core/same_file.h"
 
 namespace basalt::cli {
 namespace {
@@ -152,10 +153,21 @@ class Shell {
   }
 
   void show_tables() {
-    const std::vector<TableInfo> tables = session_.tables();
-    if (tables.empty()) return print("no tables; files can be queried by name: select * from 'x.basalt';\n");
-    for (const TableInfo& table : tables)
-      print(fmt::format("{} ({}, {} columns)\n", printable(table.name), table.kind, table.columns.size()));
+    // As statements have to name them: those of other databases than the one that is used behind the database's name.
+    QueryResult result = session_.execute(
+        "select if(table_catalog in (current_database(), 'temp'), '', table_catalog || '.') || "
+        "if(table_schema = 'main', '', table_schema || '.') || table_name, "
+        "if(table_type like '%VIEW%', 'view', 'table'), count(*) "
+        "from information_schema.tables join information_schema.columns using (table_catalog, table_schema, "
+        "table_name) group by all order by 1");
+    bool any = false;
+    while (const std::unique_ptr<Table> rows = result.next()) {
+      any = true;
+      for (uint64_t row = 0; row < rows->rows; ++row)
+        print(fmt::format("{} ({}, {} columns)\n", printable(rows->columns[0].string_at(row)),
+                          rows->columns[1].string_at(row), rows->columns[2].values.as<int64_t>()[row]));
+    }
+    if (!any) print("no tables; files can be queried by name: select * from 'x.basalt';\n");
   }
 
   void show_schema(const std::string& name) {
@@ -224,9 +236,25 @@ class Shell {
 
   void open_database(const std::string& path) {
     if (path.empty()) throw Error(ErrorCode::kInvalidArgument, "write .open and the name of a database file");
-    const std::string name = "database_" + std::to_string(++databases_);
-    session_.execute("attach " + quote_literal(path) + " as " + name);
-    session_.execute("use " + name);
+    std::string name = name_of_open(path);
+    if (name.empty()) {
+      name = "database_" + std::to_string(++databases_);
+      session_.execute("attach " + quote_literal(path) + " as " + name);
+    }
+    session_.execute("use " + quote_identifier(name));
+  }
+
+  // What the database of a file is called where it is open already; else nothing.
+  std::string name_of_open(const std::string& path) {
+    const auto file = identify_file(path);
+    std::string name;
+    QueryResult result = session_.execute("select database_name, path from duckdb_databases() where path is not null");
+    while (const std::unique_ptr<Table> rows = result.next()) {
+      for (uint64_t row = 0; row < rows->rows; ++row)
+        if (file && identify_file(std::string(rows->columns[1].string_at(row))) == file)
+          name = rows->columns[0].string_at(row);
+    }
+    return name;
   }
 
   // What the word before the cursor may become.
@@ -288,18 +316,13 @@ class Shell {
 
   // Columns of files are completed once a statement has named the file.
   void note_columns(const std::string& statement) {
-    for (size_t begin = statement.find('\''); begin != std::string::npos;) {
-      const size_t end = statement.find('\'', begin + 1);
-      if (end == std::string::npos) return;
-      const std::string path = statement.substr(begin + 1, end - begin - 1);
+    for (const std::string& path : quoted_texts(statement)) {
       std::error_code ignored;
-      if (std::filesystem::is_regular_file(path, ignored) && noted_files_.insert(path).second) {
-        try {
-          for (const ResultColumn& column : session_.describe(query_for_file(path))) file_columns_.insert(column.name);
-        } catch (const Error&) {  // it was no file
-        }
+      if (!std::filesystem::is_regular_file(path, ignored) || !noted_files_.insert(path).second) continue;
+      try {
+        for (const ResultColumn& column : session_.describe(query_for_file(path))) file_columns_.insert(column.name);
+      } catch (const Error&) {  // it was no file
       }
-      begin = statement.find('\'', end + 1);
     }
   }
 

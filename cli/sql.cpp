@@ -144,6 +144,17 @@ void run_all(Session& session, const std::vector<std::string>& statements, const
   say_what_was_kept(show.output, rows, statements.size(), quiet);
 }
 
+void refuse_shell_commands(const std::vector<std::string>& statements) {
+  for (const std::string& statement : statements) {
+    const size_t start = statement.find_first_not_of(" \t\r\n");
+    if (statement[start] != '.') continue;
+    const size_t end = statement.find_first_of(" \t\r\n;", start);
+    throw UsageError(statement.substr(start, end - start) +
+                     ": commands with a dot are for the shell, which opens where standard input is a terminal; here "
+                     "are statements only");
+  }
+}
+
 // Statements that are no queries are run first, for the views that queries read.
 void prepare_file(Session& session, const std::string& path, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
@@ -169,8 +180,8 @@ void prepare_file(Session& session, const std::string& path, bool quiet) {
 
 int run_sql(SqlOptions options, bool quiet) {
   if (options.functions) {
-    fmt::print("{}\n{}", sql::operator_page(), sql::function_page());
-    return 0;
+    print(sql::operator_page() + "\n" + sql::function_page());
+    return kSuccess;
   }
   if (options.show.output == "-") options.show.output.clear();
   options.show.format = chosen_format(options);
@@ -191,6 +202,7 @@ int run_sql(SqlOptions options, bool quiet) {
   if (is_shell) return run_shell(session, options.show);
   const std::vector<std::string> statements = session.split(text);
   if (statements.empty()) throw UsageError("there is no statement to run");
+  refuse_shell_commands(statements);
   // Hardly anything is read twice in one statement.
   if (statements.size() == 1) session.execute("set basalt_cache_memory = 0");
   run_all(session, statements, options.show, quiet);

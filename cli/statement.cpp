@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <optional>
 
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
@@ -14,7 +13,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "core/output_file.h"
+#include "cli/text_target.h"
 
 namespace basalt::cli {
 namespace {
@@ -25,22 +24,6 @@ std::string without_semicolon(std::string sql) {
   while (!sql.empty() && (std::isspace(static_cast<unsigned char>(sql.back())) || sql.back() == ';')) sql.pop_back();
   return sql;
 }
-
-// Text results to standard output, or to a file that appears when it is complete.
-class TextTarget {
- public:
-  explicit TextTarget(const std::string& path) {
-    if (!path.empty()) file_.emplace(path, OutputOptions{.may_be_device = true});
-  }
-  void write(std::string_view text) {
-    file_ ? file_->write({reinterpret_cast<const std::byte*>(text.data()), text.size()}) : output_.write(text);
-  }
-  void finish() { file_ ? file_->commit() : output_.flush(); }
-
- private:
-  std::optional<OutputFile> file_;
-  Output output_;
-};
 
 void show_arrow(QueryResult& result, const ShowOptions& options) {
   ArrowArrayStream stream;
@@ -141,6 +124,17 @@ ResultRows show_rows(QueryResult& result, const ShowOptions& options, ProgressBa
 }
 
 }  // namespace
+
+std::vector<std::string> quoted_texts(const std::string& sql) {
+  std::vector<std::string> texts;
+  for (size_t begin = sql.find('\''); begin != std::string::npos;) {
+    const size_t end = sql.find('\'', begin + 1);
+    if (end == std::string::npos) break;
+    texts.push_back(sql.substr(begin + 1, end - begin - 1));
+    begin = sql.find('\'', end + 1);
+  }
+  return texts;
+}
 
 ResultRows run_statement(Session& session, const std::string& sql, const ShowOptions& options) {
   const InterruptGuard interrupt([&] { session.interrupt(); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "basalt/sql/session.h"
 
@@ -23,6 +24,9 @@ enum class ResultRows { kNone, kWritten, kNotKept };
 
 // Runs one statement. Ctrl-C stops it with Error(kCancelled).
 ResultRows run_statement(Session& session, const std::string& sql, const ShowOptions& options);
+
+// What stands in single quotes: names of files, among others.
+std::vector<std::string> quoted_texts(const std::string& sql);
 
 // The interactive shell; ends at end of input or .quit.
 int run_shell(Session& session, ShowOptions options);

@@ -201,7 +201,8 @@ void add_tune(Program& program) {
                                   "  basalt tune\n"
                                   "  basalt tune --brute-force\n"
                                   "  basalt tune orders.basalt lineitem.basalt");
-  command->add_option("FILES", options->files, ".basalt files whose columns count; without, columns are made");
+  command->add_option("FILES", options->files, ".basalt files whose columns count; without, columns are made")
+      ->check(local_files());
   command->add_flag("--brute-force", options->brute_force, "Also try all shapes, and show the fastest beside");
   add_threads_option(command, options->threads);
   command->callback(

@@ -88,7 +88,7 @@ void add_verify(Program& program) {
                                   "  basalt verify lineitem.basalt\n"
                                   "  basalt verify *.basalt --quiet && echo all sound\n"
                                   "  basalt verify lineitem.basalt --device cuda");
-  command->add_option("FILE", arguments->files, "The .basalt files")->required();
+  command->add_option("FILE", arguments->files, "The .basalt files")->required()->check(local_files());
   add_device_option(command, arguments->device);
   add_threads_option(command, arguments->threads);
   add_bytes_option(command, "--memory-limit", arguments->memory_limit,

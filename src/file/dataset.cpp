@@ -34,9 +34,31 @@ constexpr const char* kStaging = ".compacting-";
   throw Error(ErrorCode::kIo, fmt::format("{}: cannot {}: {}", path, doing, std::strerror(number)));
 }
 
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
+// It stays right when the folder is exchanged under a process that stands in it.
+std::string absolute_name(const std::string& path) {
+  std::error_code failed;
+  const fs::path absolute = fs::absolute(path, failed);
+  std::string name = failed ? "" : fs::weakly_canonical(absolute, failed).string();
+  if (failed) throw Error(ErrorCode::kIo, fmt::format("{}: cannot find the folder: {}", path, failed.message()));
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  return name;
+}
+
+// Shells that stood in a folder when it was exchanged stand in what it was before, which is removed ten minutes later.
+void refuse_replaced(const std::string& given, const fs::path& folder) {
+  if (std::find(folder.begin(), folder.end(), kReplaced) == folder.end()) return;
+  throw Error(ErrorCode::kIo, fmt::format("{}: refused to write: this folder was exchanged by a compact, and what was "
+                                          "before is removed soon; enter the new one: cd \"$PWD\"",
+                                          given));
+}
+
+void refuse_own_place(const std::string& given, const fs::path& folder) {
+  std::error_code failed;
+  const fs::path way = fs::current_path(failed).lexically_relative(folder);
+  if (failed || way.empty() || *way.begin() == "..") return;
+  throw Error(ErrorCode::kIo, given +
+                                  ": leave the folder first: it is exchanged as a whole, and who stands in it would "
+                                  "stay in the old one");
 }
 
 uint32_t random_number() { return std::random_device()(); }
@@ -93,7 +115,10 @@ void forget_replaced(const fs::path& folder) {
 
 }  // namespace
 
-DatasetLock::DatasetLock(const std::string& folder, Kind kind) : path_(folder + "/" + kLockName) {
+DatasetLock::DatasetLock(const std::string& folder, Kind kind)
+    : folder_(absolute_name(folder)), path_(folder_ + "/" + kLockName) {
+  refuse_replaced(folder, folder_);
+  if (kind == Kind::kReplace) refuse_own_place(folder, folder_);
   if (kind == Kind::kAdd && ::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     fail_with(folder, "make the folder", errno);
   }
@@ -107,7 +132,7 @@ DatasetLock::DatasetLock(const std::string& folder, Kind kind) : path_(folder + 
     ::close(descriptor_);
     throw;
   }
-  forget_replaced(folder);
+  forget_replaced(folder_);
 }
 
 void DatasetLock::wait_to_be_alone() { wait(LOCK_EX); }
@@ -131,12 +156,12 @@ std::vector<std::string> dataset_parts(const std::string& folder) {
 }
 
 DatasetPart::DatasetPart(const std::string& folder, const Schema& schema)
-    : lock_(folder, DatasetLock::Kind::kAdd), path_(without_slashes(folder) + "/" + new_name()) {
-  std::vector<std::string> parts = dataset_parts(folder);
+    : lock_(folder, DatasetLock::Kind::kAdd), path_(lock_.folder() + "/" + new_name()) {
+  std::vector<std::string> parts = dataset_parts(lock_.folder());
   if (parts.empty()) {
     // The first file says which columns there are: it is written by one at a time.
     lock_.wait_to_be_alone();
-    parts = dataset_parts(folder);
+    parts = dataset_parts(lock_.folder());
   }
   if (parts.empty()) return;
   const Schema known = File::open(parts.front())->schema();
@@ -201,25 +226,25 @@ std::set<std::string> stage(const fs::path& folder, const fs::path& staging, con
 
 }  // namespace
 
-void replace_parts(const std::string& given, const DatasetLock&, const std::vector<std::string>& parts,
+void replace_parts(const DatasetLock& lock, const std::vector<std::string>& parts,
                    const std::function<void(const std::string& path)>& write) {
-  const fs::path folder = fs::canonical(given);
+  const fs::path folder = lock.folder();
   remove_stale(folder);
-  for (const std::string& part : parts) require_columns(given, parts.front(), part);
+  for (const std::string& part : parts) require_columns(folder, parts.front(), part);
   const std::string name = name_between(folder.string(), parts);
   const fs::path staging =
       folder.parent_path() / fmt::format(".{}{}{:08x}", folder.filename().string(), kStaging, random_number());
   struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) fail_with(given, "look at the folder", errno);
+  if (::stat(folder.c_str(), &status) != 0) fail_with(folder.string(), "look at the folder", errno);
   if (::mkdir(staging.c_str(), status.st_mode & 0777) != 0) fail_with(staging.string(), "make a folder", errno);
   std::set<std::string> known;
   try {
     write((staging / name).string());
-    require_columns(given, parts.front(), (staging / name).string());
+    require_columns(folder, parts.front(), (staging / name).string());
     known = stage(folder, staging, parts);
     sync_folder(staging.string());
     if (::renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
-      fail_with(given, "exchange the folder", errno);
+      fail_with(folder.string(), "exchange the folder", errno);
     }
   } catch (...) {
     std::error_code ignored;

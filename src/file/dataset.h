@@ -11,7 +11,8 @@
 
 namespace basalt {
 
-// Held by any number of those who add, or by one who replaces. Makes the folder if it is not there.
+// Held by any number of those who add, or by one who replaces. Makes the folder if it is not there. Throws Error(kIo)
+// where the folder is one that was replaced, and for replacing where the process stands in it.
 class DatasetLock {
  public:
   enum class Kind { kAdd, kReplace };
@@ -19,11 +20,13 @@ class DatasetLock {
   ~DatasetLock();
   DatasetLock(const DatasetLock&) = delete;
   DatasetLock& operator=(const DatasetLock&) = delete;
-  void wait_to_be_alone();  // others may have been there meanwhile
+  void wait_to_be_alone();                               // others may have been there meanwhile
+  const std::string& folder() const { return folder_; }  // absolute: also where "." has been exchanged meanwhile
 
  private:
   void wait(int kind);
 
+  std::string folder_;
   std::string path_;
   int descriptor_ = -1;
 };
@@ -45,9 +48,9 @@ class DatasetPart {
 
 // Replaces the files `parts`, which follow each other, by one that `write` makes under the path that it is given.
 // Throws Error(kUnsupported) and changes nothing where their columns differ, or the new file's from theirs. `lock` is
-// for replacing. Files that readers have listed and not yet opened stay where replaced_path() finds them until ten
-// minutes later, when the next one comes who holds a lock.
-void replace_parts(const std::string& folder, const DatasetLock& lock, const std::vector<std::string>& parts,
+// for replacing in its folder. Files that readers have listed and not yet opened stay where replaced_path() finds them
+// until ten minutes later, when the next one comes who holds a lock.
+void replace_parts(const DatasetLock& lock, const std::vector<std::string>& parts,
                    const std::function<void(const std::string& path)>& write);
 
 // Where a file that was replaced lies now; empty if it is not there either.

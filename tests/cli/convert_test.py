@@ -90,6 +90,42 @@ class Convert(CliTest):
         self.basalt("convert", "-q", self.path("part*.csv"), self.path("all.basalt"))
         self.assertEqual(self.query(f"select count(*), sum(id) from '{self.path('all.basalt')}'"), [["30", "435"]])
 
+    def test_columns_of_the_path(self):
+        folder = self.path("year=2024/m=02")
+        os.makedirs(folder)
+        part = os.path.join(folder, "a.basalt")
+        self.basalt("convert", "-q", self.write("a.csv", "a\n1\n"), part)
+        # A file's own columns, in every format.
+        for ending in ("csv", "tsv", "json", "ndjson", "parquet", "arrow", "arrows", "basalt"):
+            out = self.path("out." + ending)
+            self.basalt("convert" if ending == "basalt" else "export", "-q", part, out)
+            self.assertEqual(self.query(f"select column_name from (describe from '{out}')"), [["a"]], ending)
+        self.assertEqual(self.basalt("export", part, "-"), "a\n1\n")
+        # Patterns, and files of other formats, have those of their paths.
+        self.basalt("export", "-q", part, os.path.join(folder, "a.parquet"))
+        for path in (self.path("year=*/*/*.basalt"), os.path.join(folder, "a.parquet")):
+            self.basalt("convert", "-q", path, self.path("out.basalt"))
+            self.assertEqual(self.query(f"select a, m, year from '{self.path('out.basalt')}'"), [["1", "02", "2024"]])
+
+    def test_csv_keeps_empty_texts_apart_from_null(self):
+        out = self.path("out.basalt")
+        self.basalt("convert", "-q", out, "--query", "select 1 i, '' t union all select 2, null union all select null, 'x'")
+        self.basalt("export", "-q", out, self.path("t.csv"))
+        self.basalt("convert", "-q", self.path("t.csv"), self.path("again.basalt"))
+        rows = "select i is null, t is null, t from '{}'"
+        self.assertEqual(self.query(rows.format(self.path("again.basalt"))), self.query(rows.format(out)))
+        # Numbers stay numbers where all is quoted: among the rows that decide on types, and behind them.
+        for rows in (10, 30000):
+            lines = "".join(f'"{i}","x"\n' for i in range(rows))
+            quoted = self.write("quoted.csv", '"i","t"\n' + lines + '"",""\n')
+            for inputs in ([quoted], [self.path("quo*.csv")]):
+                self.basalt("convert", "-q", *inputs, out)
+                self.assertEqual(self.query(f"select count(*), count(i), typeof(any_value(i)) from '{out}'"),
+                                 [[str(rows + 1), str(rows), "BIGINT"]])
+        # A text for NULL is one in quotes, too.
+        self.basalt("convert", "-q", self.write("na.csv", 't\n"NA"\nx\n'), out, "--null", "NA")
+        self.assertEqual(self.query(f"select count(t) from '{out}'"), [["1"]])
+
     def test_query_instead_of_files(self):
         csv = self.numbers_csv(1000)
         self.basalt("convert", "-q", "--query", f"select id * 2 as twice from '{csv}' where id < 10", self.path("x.basalt"))

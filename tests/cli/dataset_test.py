@@ -10,6 +10,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(__file__))
 from cli_support import BASALT, CliTest
 
+BASALT_PATH = os.path.abspath(BASALT)  # for runs in other folders
+
 
 class Dataset(CliTest):
     def setUp(self):
@@ -78,6 +80,37 @@ class Dataset(CliTest):
         self.basalt("compact", self.data, code=1)
         self.assertIn("cannot be merged", self.stderr)
         self.assertEqual(self.parts(), before)
+
+    def test_compact_refuses_the_folder_that_it_stands_in(self):
+        for i in range(3):
+            self.append(f"select {i}::bigint i")
+        for name in (".", self.data, "../events"):
+            done = subprocess.run([BASALT_PATH, "compact", name], cwd=self.data, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(name + ": leave the folder first", done.stderr)
+        self.assertEqual(len(self.parts()), 3)
+
+    def test_a_folder_that_was_replaced_takes_no_files(self):
+        for i in range(3):
+            self.append(f"select {i}::bigint i")
+        # A shell whose working directory is exchanged under it.
+        shell = subprocess.run(["bash", "-c", """
+            (cd /; "$0" compact -q "$1") || exit 3
+            "$0" convert -q --append --query 'select 3::bigint i' . && exit 4
+            "$0" convert -q --append --query 'select 3::bigint i' new && exit 5
+            cd "$PWD" && "$0" convert -q --append --query 'select 3::bigint i' ."""
+            , BASALT_PATH, self.data], cwd=self.data, capture_output=True, text=True)
+        self.assertEqual(shell.returncode, 0, shell.stderr)
+        self.assertEqual(shell.stderr.count("was exchanged by a compact"), 2)
+        self.assertEqual(self.count(), ["4", "6"])
+
+    def test_compact_within_a_partition(self):
+        part = self.path("lake/k=5")
+        os.makedirs(part)
+        for i in range(3):
+            self.basalt("convert", "-q", "--append", "--query", f"select {i}::bigint i", part)
+        self.assertIn("3 file(s) before, 1 now", self.basalt("compact", part))
+        self.assertEqual(self.query(f"select sum(i), min(k) from '{self.path('lake')}/*/*.basalt'"), [["3", "5"]])
 
     def test_a_link_to_a_folder_is_the_folder(self):
         for i in range(3):

@@ -31,6 +31,15 @@ class Notices(CliTest):
         self.basalt("convert", "--quiet", "--query", "select 'a'::enum('a') e", self.path("u.basalt"))
         self.assertEqual(self.stderr, "")
 
+    def test_integers_of_csv_that_become_double_are_named(self):
+        csv = self.write("t.csv", "u,d,e,i\n18446744073709551615,1.5,1e30,1\n1,2,2.5,2\n")
+        self.basalt("convert", csv, self.path("t.basalt"))
+        self.assertEqual(self.stderr, "notice: column u: integers beyond bigint become double; --types u=HUGEINT keeps "
+                                      "their digits\n")
+        self.basalt("convert", csv, self.path("t.basalt"), "--types", "u=HUGEINT")
+        self.assertEqual(self.stderr, "")
+        self.assertEqual(self.query(f"select u from '{self.path('t.basalt')}'"), [["18446744073709551615"], ["1"]])
+
     def test_export_says_what_parquet_cannot_hold(self):
         self.basalt("convert", "--quiet", "--query", "select 170141183460469231731687303715884105727::hugeint h, 1 i",
                     self.path("t.basalt"))

@@ -1,4 +1,5 @@
 """What commands may write, and what not: names, inputs, files of others, planted links, formats by name."""
+import gzip
 import json
 import os
 import socket
@@ -8,7 +9,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
-from cli_support import BASALT, CliTest
+from cli_support import BASALT, CliTest, flip_byte
 
 
 class OutputTest(CliTest):
@@ -301,6 +302,46 @@ class TemporaryFiles(OutputTest):
         with open(self.victim) as file:
             self.assertEqual(file.read(), "precious")
         return out
+
+    def test_json_is_json_whatever_the_values(self):
+        file = self.path("n.basalt")
+        self.basalt("convert", "-q", file, "--query", "select ['nan', 'inf', '-inf', '0.5'][1 + i % 4]::double d, "
+                    "(i / 10000.0)::decimal(4,4) e, [-0.25::decimal(2,2)] l, {'f': 'nan'::float} s, "
+                    "'\"' || chr(10) t, repeat('x', 1000) x from range(2000) t(i)")
+
+        def no_word(word):
+            raise ValueError(word + " is no JSON")
+
+        names = [self.path("n." + ending) for ending in ("json", "ndjson", "json.gz", "ndjson.gz", "json.zst")]
+        for name in names:
+            self.basalt("export", "-q", file, name)
+            if name.endswith(".zst"):  # which Python cannot read
+                self.assertEqual(self.query(f"select count(*), max(e) from '{name}'"), [["2000", "0.1999"]])
+                continue
+            with (gzip.open if name.endswith(".gz") else open)(name, "rt") as text:
+                self.check_rows(text.read(), "ndjson" in name, no_word)
+        self.basalt("convert", "-q", "--query", "select 1 i limit 0", file)
+        for name, rows in (("n.json.gz", "[]\n"), ("n.ndjson.gz", "")):
+            self.basalt("export", "-q", file, self.path(name))
+            with gzip.open(self.path(name), "rt") as text:
+                self.assertEqual(text.read(), rows)
+
+    def check_rows(self, text, lines, parse_constant):
+        rows = ([json.loads(line, parse_constant=parse_constant) for line in text.splitlines()] if lines
+                else json.loads(text, parse_constant=parse_constant))
+        self.assertEqual(len(rows), 2000)
+        self.assertEqual([row["d"] for row in rows[:4]], ["nan", "inf", "-inf", 0.5])
+        self.assertEqual(rows[1999]["e"], 0.1999)
+        self.assertEqual((rows[0]["l"], rows[0]["s"], rows[0]["t"]), ([-0.25], {"f": "nan"}, '"\n'))
+
+    def test_json_that_fails_leaves_nothing(self):
+        file = self.path("n.basalt")
+        self.basalt("convert", "-q", "--query", "select range i from range(100000)", file)
+        flip_byte(file, os.path.getsize(file) // 3)
+        for ending in ("json", "json.gz"):
+            self.basalt("export", file, self.path("n." + ending), code=1)
+            self.assertFalse(os.path.exists(self.path("n." + ending)))
+        self.assertEqual(self.leftovers(), [])
 
     def test_links_are_not_followed(self):
         file = self.basalt_file("x.basalt")

@@ -64,6 +64,20 @@ class Shell(CliTest):
             self.assertEqual(file.read(), "a,b\n1,x\n")
         self.assertTrue(os.path.exists(self.path("work.db")))
 
+    def test_databases_are_opened_again_and_tables_named_as_statements_need_them(self):
+        text = self.shell(["create table here as select 1 as one;\n", ".open y.db\n", "create table kept as select 5 as five;\n",
+                           ".tables\n", ".open z.db\n", ".open ./y.db\n", "select five + 37 from kept;\n",
+                           "select one + 22 from memory.here;\n"])
+        self.assertNotIn("conflict", text)
+        self.assertIn("kept (table, 1 columns)\nmemory.here (table, 1 columns)\n", text)
+        self.assertRegex(text, r"│\s+42 │")
+        self.assertRegex(text, r"│\s+23 │")
+
+    def test_commands_are_for_terminals(self):
+        for arguments, text in (([], ".tables\n"), ([], "select 1;\n  .mode csv\n"), (["-f", self.write("s.sql", ".help")], "")):
+            self.basalt("sql", *arguments, stdin=text, code=2)
+            self.assertIn("commands with a dot are for the shell", self.stderr)
+
     def test_a_text_that_looks_like_a_file_does_not_end_a_transaction(self):
         text = self.shell(["create table t (s varchar);\n", "begin;\n", "insert into t values ('none.csv');\n", "commit;\n",
                            "select count(*) as rows_there from t;\n"])

@@ -1,10 +1,11 @@
 """Help, version, exit codes and messages of the program."""
 import os
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
-from cli_support import CliTest
+from cli_support import BASALT, CliTest
 
 COMMANDS = ["convert", "info", "export", "verify", "sql", "gen", "bench", "devices"]
 
@@ -59,6 +60,45 @@ class Usage(CliTest):
                           ["sql", "select * from '/no/such.basalt'"]):
             self.assertEqual(self.basalt(*arguments, code=1), "")
             self.assertIn("/no/such", self.stderr)
+
+    def test_missing_inputs_are_named_without_sql(self):
+        for name in ("nope.parquet", "nope.csv", "nope.json", "nope.basalt", "nope.arrow", "folder/nope.csv"):
+            self.basalt("convert", name, self.path("x.basalt"), code=1)
+            self.assertEqual(self.stderr, f"basalt: {name}: no such file\n")
+        self.basalt("convert", self.path("no*.parquet"), self.path("x.basalt"), code=1)
+        self.assertEqual(self.stderr, f"basalt: {self.path('no*.parquet')}: no file matches\n")
+
+    def test_columns_to_sort_by_are_named_without_sql(self):
+        csv = self.write("t.csv", "N_NAME,b\n2,x\n1,y\n")
+        out = self.path("x.basalt")
+        for inputs in ([csv], ["--query", f"from '{csv}'"]):
+            self.basalt("convert", *inputs, out, "--sort-by", "nope", code=1)
+            self.assertEqual(self.stderr, "basalt: --sort-by nope: there is no such column; the columns are N_NAME, b\n")
+            self.basalt("convert", "-q", *inputs, out, "--sort-by", "n_name")
+            self.assertEqual(self.query(f"from '{out}'"), [["1", "y"], ["2", "x"]])
+            self.assertIn("sorted by N_NAME", self.basalt("info", out))
+        self.basalt("convert", "-q", "--query", "from read_csv('/dev/stdin')", out, "--sort-by", "b", stdin="b\n2\n1\n")
+        self.assertEqual(self.query(f"from '{out}'"), [["1"], ["2"]])
+        wide = "select " + ", ".join(f"1 c{i}" for i in range(30)) + ", 2 l_shipdate"
+        self.basalt("convert", "--query", wide, out, "--sort-by", "shipdate", code=1)
+        self.assertIn("the columns are l_shipdate\n", self.stderr)
+        self.basalt("convert", "--query", wide, out, "--sort-by", "x", code=1)
+        self.assertIn("c11, …\n", self.stderr)
+
+    def test_urls_are_for_python(self):
+        url = "http://example.org/x.basalt"
+        for arguments in (["info", url], ["verify", url], ["export", url, "-"], ["convert", url, "x.basalt"],
+                          ["compact", "s3://bucket/x"], ["convert", self.numbers_csv(1), "s3://bucket/x.basalt"]):
+            self.basalt(*arguments, code=2)
+            self.assertIn("is a URL", self.stderr)
+            self.assertIn("pybasalt.read", self.stderr)
+
+    def test_help_that_cannot_be_written_is_a_failure(self):
+        for arguments in (["--help"], ["--version"], ["info", "--help"], [], ["sql", "--functions"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([BASALT, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 1, arguments)
+            self.assertIn("cannot write to standard output", done.stderr)
 
     def test_no_colours_in_pipes(self):
         self.basalt("convert", self.numbers_csv(100), self.path("x.basalt"))
