@@ -29,7 +29,7 @@ std::vector<std::string> texts_of(int session) {
     texts.push_back(counted(texts.back(), session));
   }
   // Each session is elsewhere in them.
-  std::ranges::rotate(texts, texts.begin() + session * 5 % static_cast<int>(texts.size()));
+  std::rotate(texts.begin(), texts.begin() + session * 5 % static_cast<int>(texts.size()), texts.end());
   return texts;
 }
 
