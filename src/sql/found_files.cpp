@@ -33,6 +33,7 @@ bool is_out_of_sight(const std::string& path, const std::filesystem::path& patte
 Paths in_sight(ClientContext& context, const std::string& pattern) {
   Paths found = FileSystem::GetFileSystem(context).Glob(pattern);
   std::erase_if(found, [&](const duckdb::OpenFileInfo& file) { return is_out_of_sight(file.path, pattern); });
+  std::ranges::sort(found, {}, &duckdb::OpenFileInfo::path);  // rows come in this order
   return found;
 }
 
