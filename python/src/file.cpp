@@ -28,8 +28,7 @@ class PythonSource : public basalt::Source {
   PythonSource(std::string name, uint64_t size, nb::callable read)
       : name_(std::move(name)), size_(size), read_(std::move(read)) {}
   ~PythonSource() override {
-    const nb::gil_scoped_acquire acquired;
-    read_.reset();
+    if (!InterpreterEnd::unless_come([&] { read_.reset(); })) read_.release();
   }
   std::string name() const override { return name_; }
   uint64_t size() const override { return size_; }

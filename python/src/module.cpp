@@ -6,6 +6,7 @@
 #include "basalt/core/error.h"
 #include "device.h"
 #include "file.h"
+#include "work.h"
 #include "write.h"
 
 namespace pybasalt {
@@ -28,6 +29,7 @@ void translate(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_core, module) {
   // Sessions that the package keeps end with the process.
   nanobind::set_leak_warnings(false);
+  pybasalt::InterpreterEnd::watch();
   nanobind::register_exception_translator(&pybasalt::translate);
   pybasalt::bind_arrow(module);
   pybasalt::bind_file(module);

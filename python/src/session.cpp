@@ -38,11 +38,8 @@ std::vector<basalt::Parameter> to_parameters(const Parameters& given) {
 
 // An object that other threads may let go of.
 std::shared_ptr<nb::object> hold(nb::object object) {
-  return {new nb::object(std::move(object)), [](nb::object* held) {
-            if (interpreter_ends()) return;
-            const nb::gil_scoped_acquire acquired;
-            delete held;
-          }};
+  return {new nb::object(std::move(object)),
+          [](nb::object* held) { InterpreterEnd::unless_come([&] { delete held; }); }};
 }
 
 // DuckDB's threads call these: what Python raises becomes an error of ours.
@@ -389,6 +386,7 @@ class Connection {
 NB_MODULE(_session, module) {
   using namespace pybasalt;  // NOLINT: this is the end of the file
   nb::module_::import_("pybasalt._core");
+  InterpreterEnd::watch();
   nb::class_<Result>(module, "Result")
       .def_ro("rows", &Result::rows)
       .def_ro("has_rows", &Result::has_rows)

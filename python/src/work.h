@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -32,23 +33,49 @@ class Process {
   pid_t made_in_ = ::getpid();
 };
 
-// A thread that asks for the interpreter's lock now is ended where it stands: what it wanted to let go of is left.
-inline bool interpreter_ends() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
+// The end of the interpreter. A thread that asks for its lock from then on is ended where it stands, and the process
+// with it where that is in a destructor: what such a thread wanted to let go of is left.
+class InterpreterEnd {
+ public:
+  // Once for each module of the package.
+  static void watch() { nb::module_::import_("atexit").attr("register")(nb::cpp_function(&come)); }
+  // Calls this with the interpreter's lock; false where it is too late for that.
+  template <typename LetGo>
+  static bool unless_come(const LetGo& let_go) {
+    if (PyGILState_Check() != 0) {
+      let_go();
+      return true;
+    }
+    const std::lock_guard lock(mutex());
+    if (ended()) return false;
+    const nb::gil_scoped_acquire acquired;
+    let_go();
+    return true;
+  }
+
+ private:
+  // Before the interpreter ends, with its lock; waits for those who are letting go.
+  static void come() {
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(mutex());
+    ended() = true;
+  }
+  static std::mutex& mutex() {
+    static auto* one = new std::mutex;  // threads may be left when static objects go
+    return *one;
+  }
+  static bool& ended() {
+    static bool one = false;
+    return one;
+  }
+};
 
 // The same object, to be held by threads that may outlive the interpreter: Python's owner is let go of by whoever is
 // last, unless that is too late.
 template <typename T>
 std::shared_ptr<T> outlasting(std::shared_ptr<T> given) {
   auto* held = new std::shared_ptr<T>(std::move(given));
-  return {held->get(), [held](T*) {
-            if (!interpreter_ends()) delete held;
-          }};
+  return {held->get(), [held](T*) { InterpreterEnd::unless_come([&] { delete held; }); }};
 }
 
 // What was raised, without the way it came. With the interpreter's lock.
