@@ -448,11 +448,9 @@ def _check_target(path: str | os.PathLike[str], append: bool) -> None:
 
 
 @contextmanager
-def _written(path: str | os.PathLike[str], append: bool) -> Iterator[str]:
+def _written(path: str | os.PathLike[str]) -> Iterator[str]:
     """Where a file is written that is to be at a path, or in a folder."""
     target = _remote.plain(path)
-    if append:
-        os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
     with about(target), _remote.written(target) as local:
         yield local
 
@@ -538,13 +536,13 @@ def _write_table(source: Any, path: str | os.PathLike[str], arguments: dict[str,
     shown_as = os.fspath(path)
     if not arguments["sort_by"]:
         share = share_of(_known_rows(source))
-        with shown_writing(progress, shown_as, share) as callback, _written(path, arguments["append"]) as target:
+        with shown_writing(progress, shown_as, share) as callback, _written(path) as target:
             return _summary(_core.write(source, target, arguments, callback))
     source = source._kept() if isinstance(source, Tabular) else source
     session = _planner.session(arguments["threads"])
     with (_planner.named(source) as name,
           shown_writing(progress, shown_as, lambda _: session.progress()) as callback,
-          _written(path, arguments["append"]) as target):
+          _written(path) as target):
         query = _sorted(f"select * from {name}", arguments["sort_by"])
         values = session.convert(query, target, arguments, callback)
     return _summary(values, _names_of(source))
@@ -575,6 +573,6 @@ def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
         query = _planner.query_for_file(text)
     _check_target(path, append)
     with (shown_writing(progress, os.fspath(path), lambda _: session.progress()) as callback,
-          _written(path, arguments["append"]) as target):
+          _written(path) as target):
         values = session.convert(_sorted(query, arguments["sort_by"]), target, arguments, callback)
     return _summary(values, (name for name, _ in columns))

@@ -216,7 +216,7 @@ class Relation(Rows):
         columns = self._connection._with_tables(self._tables, "describe", self.sql)
         query = _sorted(_with_decimals(self.sql, columns), arguments["sort_by"])
         with (shown_writing(progress, os.fspath(path), lambda _: self._connection._core.progress()) as callback,
-              _written(path, append) as target):
+              _written(path) as target):
             values = self._connection._with_tables(self._tables, "convert", query, target, arguments, callback)
         return _summary(values, (name for name, _ in columns))
 

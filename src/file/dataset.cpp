@@ -119,8 +119,10 @@ DatasetLock::DatasetLock(const std::string& folder, Kind kind)
     : folder_(absolute_name(folder)), path_(folder_ + "/" + kLockName) {
   refuse_replaced(folder, folder_);
   if (kind == Kind::kReplace) refuse_own_place(folder, folder_);
-  if (kind == Kind::kAdd && ::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
-    fail_with(folder, "make the folder", errno);
+  if (kind == Kind::kAdd && !fs::exists(folder)) {
+    std::error_code failed;
+    fs::create_directories(folder_, failed);
+    if (failed) fail_with(folder, "make the folder", failed.value());
   }
   if (!fs::is_directory(folder)) throw Error(ErrorCode::kIo, folder + ": not a folder");
   // While it waits, the folder may be exchanged for one that links to the same lock.

@@ -37,9 +37,9 @@ Paths in_sight(ClientContext& context, const std::string& pattern) {
   return found;
 }
 
-// Files have names that end so: the operating system is asked about others only.
+// Of this machine: elsewhere it is a question of many requests.
 bool is_folder(ClientContext& context, const std::string& path) {
-  if (path.empty() || path.ends_with(".basalt") || FileSystem::HasGlob(path)) return false;
+  if (path.empty() || FileSystem::HasGlob(path) || path.find("://") != std::string::npos) return false;
   return FileSystem::GetFileSystem(context).DirectoryExists(path);
 }
 

@@ -41,6 +41,17 @@ class Dataset(CliTest):
         self.basalt("convert", "-q", "--append", self.numbers_csv(50), self.data)
         self.assertEqual(self.query(f"select count(*) from '{self.data}'"), [["150"]])
 
+    def test_folders_above_are_made(self):
+        lake = self.path("lake")
+        for day in (1, 2):
+            self.basalt("convert", "-q", "--append", "--query", f"select {day} * 10 as i", f"{lake}/{day}.basalt/day={day}/")
+        self.assertEqual(self.query(f"select day, i from '{lake}' order by day"), [["1", "10"], ["2", "20"]])
+        # A folder may have the name of a file; what was replaced in it stays out of sight.
+        folder = f"{lake}/1.basalt"
+        self.basalt("convert", "-q", "--append", "--query", "select 11 as i", folder + "/day=1")
+        self.basalt("compact", "-q", folder + "/day=1")
+        self.assertEqual(self.query(f"select i from '{folder}' order by i"), [["10"], ["11"]])
+
     def test_other_columns_are_refused_and_leave_nothing(self):
         self.append("select 1::bigint i")
         self.append("select 'one' i", code=1)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emulated_gpu/memory.h"
+#include "sql/generated_tables.h"
 #include "sql/support.h"
 
 namespace basalt::testing {
@@ -43,11 +44,7 @@ class FailingMemoryOfJoins : public ::testing::TestWithParam<EmulatedMemory*> {
   ~FailingMemoryOfJoins() override { memory_.grants = nullptr; }
 
   void table(const std::string& name, const std::string& rows) {
-    const std::string file = scratch_.file(name + ".basalt");
-    WriteOptions write;
-    write.chunk_rows = 8192;
-    session_.convert(rows, file, write);
-    rows_of(session_, "create view " + name + " as from " + quote_literal(file));
+    make_table(session_, scratch_, name, rows, kSmallChunks);
   }
 
   // How the statement ends while `grants` is asked; nothing when it gives these rows.

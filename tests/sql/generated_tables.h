@@ -1,4 +1,4 @@
-// Tables of a benchmark, as DuckDB's own and as .basalt files.
+// Tables that tests make: of a query, and those of a benchmark, as DuckDB's own and as .basalt files.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,18 @@
 #include "sql/support.h"
 
 namespace basalt::testing {
+
+constexpr uint64_t kSmallChunks = 8192;
+
+// The rows of a query in a file, and a view of the same name.
+inline void make_table(Session& session, const ScratchFolder& folder, const std::string& name, const std::string& rows,
+                       uint64_t chunk_rows = WriteOptions().chunk_rows) {
+  const std::string file = folder.file(name + ".basalt");
+  WriteOptions write;
+  write.chunk_rows = chunk_rows;
+  session.convert(rows, file, write);
+  rows_of(session, "create view " + name + " as from " + quote_literal(file));
+}
 
 class GeneratedTables {
  public:

@@ -3,6 +3,7 @@
 // hold, the stage joins as any other; the rows are DuckDB's in any case.
 #include <gtest/gtest.h>
 
+#include "sql/generated_tables.h"
 #include "sql/support.h"
 
 namespace basalt::testing {
@@ -31,10 +32,7 @@ class LookedUpJoins : public ::testing::TestWithParam<Device> {
     table("next", "select i::smallint as id, i * 3 as three, 'next ' || i as name from range(40) t(i)");
   }
 
-  void table(const std::string& name, const std::string& rows) {
-    rows_of(session_, "copy (" + rows + ") to " + quote_literal(scratch_.file(name + ".basalt")));
-    rows_of(session_, "create view " + name + " as from " + quote_literal(scratch_.file(name + ".basalt")));
-  }
+  void table(const std::string& name, const std::string& rows) { make_table(session_, scratch_, name, rows); }
 
   // The same rows as DuckDB's, and whether a kernel looked something up.
   void expect(const std::string& query, bool looks_up) {

@@ -45,11 +45,7 @@ class PartedJoins : public ::testing::TestWithParam<Device> {
   }
 
   void table(const std::string& name, const std::string& rows) {
-    const std::string file = scratch_.file(name + ".basalt");
-    WriteOptions write;
-    write.chunk_rows = 8192;
-    session_.convert(rows, file, write);
-    rows_of(session_, "create view " + name + " as from " + quote_literal(file));
+    make_table(session_, scratch_, name, rows, kSmallChunks);
   }
 
   // The same rows as DuckDB's; on a device, of too little memory in parts.
