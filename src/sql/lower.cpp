@@ -28,6 +28,7 @@
 #include "duckdb/planner/operator/logical_top_n.hpp"
 #include "duckdb/planner/operator/logical_window.hpp"
 #include "exec/several_rows.h"
+#include "query/late_keys.h"
 #include "sql/lowering.h"
 #include "sql/query_lowering.h"
 #include "sql/state.h"
@@ -184,6 +185,7 @@ QueryLowering::QueryLowering(duckdb::ClientContext& context, const std::vector<S
 std::shared_ptr<const LoweredQuery> QueryLowering::run(LogicalOperator& root) {
   root.ResolveOperatorTypes();
   QueryNode tree = lower(root);
+  if (whole_plans_ && fetch_decided_keys(tree)) add_word("texts of the first groups");
   result_->tree = with_columns_of(root, std::move(tree));
   result_->types = root.types;
   result_->query = cut(result_->tree);
