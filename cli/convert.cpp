@@ -75,7 +75,7 @@ Node encode_on_gpu(const Values& values, const Tree& tree, Aims aims, EncodedWhe
   GpuBackend& backend = *gpu().backend;
   const bool can = backend.why_not_encode(values.type, tree).empty();
   ++(can ? where.on_device : where.on_cpu);
-  return can ? backend.encode(values, tree, aims.effort) : encode_tree(values, tree, aims);
+  return can ? backend.encode(values, tree, aims) : encode_tree(values, tree, aims);
 }
 
 WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {

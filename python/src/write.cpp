@@ -36,7 +36,7 @@ basalt::Purpose parse_purpose(const std::string& name) {
 basalt::Node encode_on_gpu(const basalt::Values& values, const basalt::Tree& tree, basalt::Aims aims) {
   basalt::GpuBackend& backend = *basalt::gpu().backend;
   const bool can = backend.why_not_encode(values.type, tree).empty();
-  return can ? backend.encode(values, tree, aims.effort) : basalt::encode_tree(values, tree, aims);
+  return can ? backend.encode(values, tree, aims) : basalt::encode_tree(values, tree, aims);
 }
 
 }  // namespace

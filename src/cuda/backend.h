@@ -67,7 +67,7 @@ class CudaBackend : public GpuBackend {
   TunedDecoder tune_decoder(std::span<const NodeView> arrays, bool try_all) override;
   PeerTimings time_nvcomp(const Values& values, int rounds) override;
   TransferTiming time_transfers(std::span<const std::vector<NodeView>> blocks, int rounds) override;
-  Node encode(const Values& values, const Tree& tree, Effort effort) override;
+  Node encode(const Values& values, const Tree& tree, Aims aims) override;
   std::string why_not_encode(Physical type, const Tree& tree) override;
   void drop_cache() override;
   uint64_t cached_bytes() override;

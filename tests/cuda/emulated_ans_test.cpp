@@ -1,5 +1,6 @@
-// The kernel that decodes units of `ans` on the device, run on the CPU by a block of several warps, and the tile reader
-// of what it leaves: every table, unit and last row, and the same verdict on damage as the CPU's reader.
+// The kernels that decode and encode units of `ans` on the device, run on the CPU by a block of several warps, and the
+// tile reader of what the one leaves: every table, unit and last row, the same verdict on damage as the CPU's reader,
+// and the same bytes as the CPU's encoder.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,6 +14,7 @@
 #include "cuda/emulated_reads.h"
 //
 #include "codec/ans/gpu/decode_units.cuh"
+#include "codec/ans/gpu/encode_units.cuh"
 #include "codec/ans/gpu/kernels.cuh"
 #include "codec/delta/gpu/kernels.cuh"
 #include "codec/dict/gpu/kernels.cuh"
@@ -161,6 +163,75 @@ TEST(EmulatedAns, DamageIsReportedAsOnTheCpu) {
     damaged += decoded.damaged ? 1 : 0;
   }
   EXPECT_GT(damaged, 60);
+}
+
+// As the kernels do it, with the shares that the CPU gave out.
+template <typename T>
+void expect_encoded(const std::vector<T>& values, Physical type, uint32_t unit_tiles, const std::string& place) {
+  const Node node = encode(values, type, unit_tiles);
+  const NodeView view = view_of(node);
+  const ans::Parameters parameters = ans::parameters_of(view);
+  const uint64_t units = ans::units_of(values.size(), unit_tiles);
+  ans::EncodeWork<T> work{};
+  work.values = values.data();
+  work.reference = static_cast<T>(parameters.reference);
+  work.rows = static_cast<uint32_t>(values.size());
+  work.symbols = parameters.symbols;
+  work.unit_tiles = unit_tiles;
+  std::vector<uint32_t> expected_counts(work.symbols);
+  for (const T value : values) ++expected_counts[static_cast<T>(value - work.reference)];
+  std::vector<uint32_t> symbol_counts(work.symbols);
+  const auto count_room = std::make_unique<ans::CountRoom>();
+  for (uint32_t block = 0; block < 2; ++block) {
+    EmulatedBlock::run(kThreads, [&] {
+      ans::count_symbols(work, *count_room, block * kThreads + threadIdx.x, 2 * kThreads, symbol_counts.data());
+    });
+  }
+  EXPECT_EQ(symbol_counts, expected_counts) << place;
+
+  std::vector<uint32_t> codes;
+  uint32_t slot = 0;
+  for (const uint32_t share : ans::read_shares(view, work.symbols)) {
+    codes.push_back(ans::wide_symbol(slot, share));
+    slot += share;
+  }
+  std::vector<uint16_t> words(units * work.unit_rows());
+  std::vector<uint32_t> counts(units), states(units * kLanes), tails(units), unit_words(units);
+  work.codes = codes.data();
+  work.words = words.data();
+  work.counts = counts.data();
+  work.states = states.data();
+  work.tails = tails.data();
+  work.unit_words = unit_words.data();
+  const auto code_room = std::make_unique<ans::CodeRoom>();
+  for (uint32_t block = 0; block < 2; ++block) {
+    EmulatedBlock::run(kThreads,
+                       [&] { ans::encode_units(work, *code_room, block * kThreads / kLanes, 2 * kThreads / kLanes); });
+  }
+  std::vector<uint32_t> starts{0};
+  for (const uint32_t more : unit_words) starts.push_back(starts.back() + more);
+  ASSERT_EQ(starts.size() * sizeof(uint32_t), node.streams[ans::kStarts].size()) << place;
+  EXPECT_EQ(std::memcmp(starts.data(), node.streams[ans::kStarts].data(), node.streams[ans::kStarts].size()), 0)
+      << place;
+  const Buffer& expected = node.streams[ans::kUnits];
+  ASSERT_EQ(starts.back() * sizeof(uint32_t), expected.size()) << place;
+  std::vector<uint32_t> stream(starts.back(), 0xEEEEEEEE);
+  for (uint32_t unit = 0; unit < units; ++unit) {
+    EmulatedWarp::run([&] { ans::place_unit(work, starts.data(), unit, stream.data()); });
+  }
+  EXPECT_EQ(std::memcmp(stream.data(), expected.data(), expected.size()), 0) << place;
+}
+
+TEST(EmulatedAns, EncodesTheSameBytes) {
+  for (const size_t rows : {1, 31, 33, 8191, 8192, 8193, 20000}) {
+    for (const uint32_t alphabet : {1u, 2u, 33u, 256u, 257u, 4096u}) {
+      expect_encoded(skewed<uint32_t>(rows, alphabet, 1000, rows + alphabet), Physical::kU32, ans::kShortUnit,
+                     std::to_string(rows) + " rows of " + std::to_string(alphabet));
+    }
+  }
+  expect_encoded(skewed<uint8_t>(70000, 3, 254, 1), Physical::kU8, ans::kLongUnit, "long units");
+  expect_encoded(skewed<uint16_t>(9000, 3000, 0x8000, 2), Physical::kU16, ans::kShortUnit, "u16");
+  expect_encoded(skewed<uint64_t>(9000, 100, uint64_t{1} << 63, 3), Physical::kU64, ans::kShortUnit, "u64");
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ class EmulatedBackend : public GpuBackend {
   TransferTiming time_transfers(std::span<const std::vector<NodeView>>, int) override { refuse(); }
   PeerTimings time_nvcomp(const Values&, int) override { refuse(); }
   TunedDecoder tune_decoder(std::span<const NodeView>, bool) override { refuse(); }
-  Node encode(const Values&, const Tree&, Effort) override { refuse(); }
+  Node encode(const Values&, const Tree&, Aims) override { refuse(); }
   std::string why_not_encode(Physical, const Tree&) override { return kNothingElse; }
   void drop_cache() override {}
   uint64_t cached_bytes() override { return 0; }

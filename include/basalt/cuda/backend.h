@@ -120,7 +120,7 @@ class GpuBackend {
   // Error(kUnsupported) where a precompiled decoder reads them.
   virtual TunedDecoder tune_decoder(std::span<const NodeView> arrays, bool try_all) = 0;
   // Encodes on the device: the same bytes as encode_tree().
-  virtual Node encode(const Values& values, const Tree& tree, Effort effort) = 0;
+  virtual Node encode(const Values& values, const Tree& tree, Aims aims) = 0;
   virtual std::string why_not_encode(Physical type, const Tree& tree) = 0;
 
   virtual void drop_cache() = 0;

@@ -167,8 +167,6 @@ Node encode(const Codec* codec, const Values& values, uint32_t unit_tiles) {
   return node;
 }
 
-}  // namespace ans
-
 namespace {
 
 // Of a state's 32 bits, 16 say nothing on the average: 8 because states end anywhere below 2^32, 8 because the first
@@ -179,8 +177,7 @@ constexpr double kMostWasted = 0.06;
 
 // Whoever reads single zones reads less of short units; a file that is to be small has none of their states, and rows
 // of so few bits that these are more than a sixteenth have none either.
-uint32_t unit_tiles_for(Purpose purpose, uint64_t rows, double word_bytes) {
-  using namespace ans;
+uint32_t unit_tiles_by_words(Purpose purpose, uint64_t rows, double word_bytes) {
   if (purpose == Purpose::kDisk) return kLongUnit;
   const bool has_several = rows > uint64_t{kLongUnit} * kTileRows;
   const double short_units = static_cast<double>(units_of(rows, kShortUnit));
@@ -189,14 +186,19 @@ uint32_t unit_tiles_for(Purpose purpose, uint64_t rows, double word_bytes) {
 
 }  // namespace
 
+uint32_t unit_tiles_for(Purpose purpose, uint64_t rows, uint64_t short_unit_bytes) {
+  const double states = static_cast<double>(units_of(rows, kShortUnit)) * kUnitBytes;
+  return unit_tiles_by_words(purpose, rows, static_cast<double>(short_unit_bytes) - states);
+}
+
+}  // namespace ans
+
 Node AnsCodec::encode(const Values& values, const Tree&, Aims aims) const {
   using namespace ans;
   if (aims.purpose == Purpose::kDisk) return ans::encode(this, values, kLongUnit);
   Node node = ans::encode(this, values, kShortUnit);
-  const double word_bytes = static_cast<double>(node.streams[kUnits].size()) -
-                            static_cast<double>(units_of(values.count, kShortUnit)) * kUnitBytes;
-  if (unit_tiles_for(aims.purpose, values.count, word_bytes) == kShortUnit) return node;
-  return ans::encode(this, values, kLongUnit);
+  const uint32_t unit_tiles = unit_tiles_for(aims.purpose, values.count, node.streams[kUnits].size());
+  return unit_tiles == kShortUnit ? std::move(node) : ans::encode(this, values, unit_tiles);
 }
 
 // A row takes a nanosecond and a half to decode, where one of `packed` takes next to nothing. An eighth of six bits
@@ -221,7 +223,7 @@ std::optional<Estimate> AnsCodec::estimate(const Sample& sample, ChildChooser& c
   // A sample's entropy is too small, by half a row's worth of every symbol (Miller and Madow).
   if (sample.scale() > 1) bits += distinct / (2 * std::log(2.0));
   const double word_bytes = bits / 8 * sample.scale();
-  const uint32_t unit_tiles = unit_tiles_for(chooser.purpose(), sample.total_rows, word_bytes);
+  const uint32_t unit_tiles = unit_tiles_by_words(chooser.purpose(), sample.total_rows, word_bytes);
   const double bytes = word_bytes + static_cast<double>(units_of(sample.total_rows, unit_tiles)) * kUnitBytes +
                        static_cast<double>(pack_shares(shares).size()) + 4 + kParameterBytes;
   return Estimate{bytes, {"ans", {}}};

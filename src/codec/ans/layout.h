@@ -136,5 +136,7 @@ BASALT_HD constexpr uint32_t lanes_in_step(uint32_t rows, uint32_t step) {
 }
 // Of a unit, in words of 32 bits: its states, and the tail with the first of its words.
 constexpr uint32_t kLeastUnitWords = kLanes + 1;
+// With so many words of 16 bits.
+BASALT_HD constexpr uint32_t words_of_unit(uint32_t words) { return kLeastUnitWords + words / 2; }
 
 }  // namespace basalt::ans

@@ -1,6 +1,5 @@
-// How many values make a group is decided by the numbers that groups become: few different ones are wanted.
+// Numbers that values become side by side; see choose.h for how many.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "codec/child_values.h"
 #include "codec/codecs.h"
 #include "codec/device_names.h"
+#include "codec/grouped/choose.h"
 #include "codec/grouped/grouped.h"
 #include "codec/grouped/layout.h"
 #include "core/dispatch.h"
@@ -25,6 +25,8 @@ struct Codes {
   std::vector<uint64_t> codes;
 };
 
+grouped::Parameters parameters_of(const Codes& codes, uint32_t values) { return {codes.reference, values, codes.bits}; }
+
 std::optional<Codes> codes_of(const Values& values) {
   Codes out;
   dispatch_typed(values.type, [&](auto tag) {
@@ -37,14 +39,14 @@ std::optional<Codes> codes_of(const Values& values) {
       const auto reference = static_cast<Number>(*low);
       out.reference = reference;
       const auto span = static_cast<Number>(static_cast<Number>(*high) - reference);
-      out.bits = std::max(1u, static_cast<uint32_t>(std::bit_width(span)));
+      out.bits = grouped::bits_of(span);
       out.codes.resize(values.count);
       for (uint64_t i = 0; i < values.count; ++i) {
         out.codes[i] = static_cast<Number>(static_cast<Number>(from[i]) - reference);
       }
     }
   });
-  if (out.bits * grouped::kFewestValues > 64) return std::nullopt;
+  if (!grouped::fits(parameters_of(out, grouped::kFewestValues))) return std::nullopt;
   return out;
 }
 
@@ -53,10 +55,7 @@ struct Groups {
   uint32_t values = grouped::kFewestValues;
   uint64_t distinct = 0;
 
-  // Of a dictionary and codes for it.
-  double bits() const {
-    return static_cast<double>(distinct) * 64 + static_cast<double>(numbers.size() * std::bit_width(distinct));
-  }
+  double bits() const { return grouped::bits_in_all(numbers.size(), distinct); }
 };
 
 Groups groups_of(const Codes& codes, uint32_t values) {
@@ -73,7 +72,7 @@ Groups groups_of(const Codes& codes, uint32_t values) {
 // With the number of values that gives the smallest dictionary and codes, the fewest of equals.
 Groups best_groups(const Codes& codes) {
   Groups best = groups_of(codes, grouped::kFewestValues);
-  for (uint32_t tried = 2 * best.values; tried <= grouped::kMostValues && tried * codes.bits <= 64; tried *= 2) {
+  for (uint32_t tried = 2 * best.values; grouped::fits(parameters_of(codes, tried)); tried *= 2) {
     Groups groups = groups_of(codes, tried);
     if (groups.bits() < best.bits()) best = std::move(groups);
   }
@@ -84,9 +83,9 @@ Groups best_groups(const Codes& codes) {
 
 Node GroupedCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   const std::optional<Codes> codes = codes_of(values);
-  if (!codes) throw Error(ErrorCode::kUnsupported, "grouped: two values take more than 64 bits");
+  if (!codes) throw Error(ErrorCode::kUnsupported, grouped::kTooWide);
   const Groups groups = best_groups(*codes);
-  const grouped::Parameters parameters{codes->reference, groups.values, codes->bits};
+  const grouped::Parameters parameters = parameters_of(*codes, groups.values);
   Node node{this, values.type, values.count, {}, {}, {}};
   node.params.resize(sizeof(parameters));
   std::memcpy(node.params.data(), &parameters, sizeof(parameters));

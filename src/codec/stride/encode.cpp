@@ -22,7 +22,8 @@ struct Step {
 constexpr double kLeastShare = 0.8;
 
 // If one difference is more frequent than all others together, it is what is left when different ones cancel out
-// (Boyer and Moore). Neighbours on both sides of a multiple of `piece_rows` are none; 0: all are.
+// (Boyer and Moore); else there is no step. Neighbours on both sides of a multiple of `piece_rows` are none; 0: all
+// are.
 template <typename T>
 Step step_of(const T* values, uint64_t count, uint64_t piece_rows) {
   const auto each_difference = [&](auto&& body) {
@@ -42,7 +43,8 @@ Step step_of(const T* values, uint64_t count, uint64_t piece_rows) {
     equal += difference == step ? 1 : 0;
     ++all;
   });
-  return {step, all == 0 ? 0.0 : static_cast<double>(equal) / static_cast<double>(all)};
+  if (2 * equal <= all) return {};
+  return {step, static_cast<double>(equal) / static_cast<double>(all)};
 }
 
 Step step_of(const Values& values, uint64_t piece_rows) {

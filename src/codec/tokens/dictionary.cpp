@@ -398,6 +398,8 @@ const std::vector<Piece>& RowParser::parse(uint64_t row) {
 
 std::vector<Phrase> candidates(const Words& words, uint64_t step) { return PhraseCounter(words, step).phrases(); }
 
+IdBits id_bits_under(const Tree& ids) { return ids.codec == "ans" ? IdBits::kEntropy : IdBits::kEqual; }
+
 std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, IdBits id_bits,
                                    const RowPasses* elsewhere) {
   if (words.sequence.empty()) return {};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "basalt/codec/codec.h"
 #include "codec/tokens/cut.h"
 #include "codec/tokens/words.h"
 
@@ -142,6 +143,8 @@ struct RowPasses {
 // What an id takes: as many bits as the others, or as many as its frequency is worth (`ans`), where there are few
 // enough entries for that.
 enum class IdBits : uint8_t { kEqual, kEntropy };
+// Under the tree that ids have: which entries are worth their place depends on it.
+IdBits id_bits_under(const Tree& ids);
 
 // Runs of up to four words in every `step`-th row that may become phrases: all single words, by number, then longer
 // ones that occur kLeastCount times, shorter ones first, of equal length in the order in which they are met.

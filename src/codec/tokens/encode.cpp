@@ -43,11 +43,6 @@ struct Parts {
   tokens::Entries entries;
 };
 
-// Which entries are worth their place depends on what an id takes.
-tokens::IdBits id_bits_under(const Tree& ids) {
-  return ids.codec == "ans" ? tokens::IdBits::kEntropy : tokens::IdBits::kEqual;
-}
-
 Parts cut(const Words& words, const std::vector<Phrase>& phrases) {
   tokens::RowParser parser(words, phrases);
   Parts parts;
@@ -64,7 +59,7 @@ Parts cut(const Words& words, const std::vector<Phrase>& phrases) {
 }
 
 std::vector<tokens::IdBits> id_bits_to_try(const ChildChooser& chooser) {
-  if (const Tree* ids = chooser.forced(tokens::kIds)) return {id_bits_under(*ids)};
+  if (const Tree* ids = chooser.forced(tokens::kIds)) return {tokens::id_bits_under(*ids)};
   if (chooser.purpose() != Purpose::kDisk) return {tokens::IdBits::kEqual};
   return {tokens::IdBits::kEqual, tokens::IdBits::kEntropy};
 }
@@ -90,7 +85,7 @@ Estimate estimate_with(const Words& words, tokens::IdBits id_bits, const Sample&
 Node TokensCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   const Words words = *tokens::split_words(values, ~uint64_t{0});
   const Parts parts =
-      cut(words, tokens::choose_phrases(words, 1.0, aims.effort, id_bits_under(tree.children[tokens::kIds])));
+      cut(words, tokens::choose_phrases(words, 1.0, aims.effort, tokens::id_bits_under(tree.children[tokens::kIds])));
   Node node{this, values.type, values.count, {}, {}, {}};
   Buffer& starts = node.streams.emplace_back();
   uint64_t start = 0;

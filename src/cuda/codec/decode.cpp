@@ -202,10 +202,10 @@ bool CudaBackend::has_precompiled_decoder(const NodeView& node) {
   return node.codec != nullptr && find_precompiled(node.codec->device_reader(node).type.text()) != nullptr;
 }
 
-Node CudaBackend::encode(const Values& values, const Tree& tree, Effort effort) {
+Node CudaBackend::encode(const Values& values, const Tree& tree, Aims aims) {
   std::lock_guard lock(mutex_);
   use_device();
-  return cuda::encode(values, tree, effort, compute_);
+  return cuda::encode(values, tree, aims, compute_);
 }
 
 std::string CudaBackend::why_not_encode(Physical type, const Tree& tree) { return cuda::why_not_encode(type, tree); }

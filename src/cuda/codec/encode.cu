@@ -20,7 +20,7 @@ namespace {
 
 // --- plain, constant ---
 
-Node encode_plain(const DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
+Node encode_plain(const DeviceValues& values, const Tree& tree, Aims, cudaStream_t stream) {
   if (values.type != Physical::kBytes) {
     Node node = make_node(values, tree, plain::kFixedStreams);
     node.streams[plain::kValues] = download(values.data, values.count * width_of(values.type), stream);
@@ -83,7 +83,7 @@ std::vector<std::byte> constant_value(const DeviceValues& values, cudaStream_t s
   return out;
 }
 
-Node encode_constant(DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
+Node encode_constant(DeviceValues& values, const Tree& tree, Aims, cudaStream_t stream) {
   Node node = make_node(values, tree, 0);
   if (values.type == Physical::kBytes) {
     if (values.count > 0) node.params = constant_text(values, stream);
@@ -113,7 +113,7 @@ void find_deltas(const DeviceValues& values, DeviceValues& deltas, DeviceBuffer&
   });
 }
 
-Node encode_delta(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_delta(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   Node node = make_node(values, tree, delta::kStreams);
   const uint32_t width = width_of(values.type);
   const uint64_t tiles = tile_count(values.count);
@@ -124,7 +124,7 @@ Node encode_delta(const DeviceValues& values, const Tree& tree, Effort effort, c
   DeviceBuffer checkpoints(tiles * width, stream);
   dispatch_width(width, [&](auto tag) { find_deltas<decltype(tag)>(values, deltas, checkpoints, stream); });
   node.streams[delta::kCheckpoints] = download(checkpoints, tiles * width, stream);
-  node.children.push_back(encode_node(deltas, tree.children[delta::kDeltas], effort, stream));
+  node.children.push_back(encode_node(deltas, tree.children[delta::kDeltas], aims, stream));
   return node;
 }
 
@@ -163,7 +163,7 @@ void find_runs(const DeviceValues& values, DeviceValues& run_values, DeviceValue
   each_row(runs, stream, [=] __device__(uint64_t run) { to[run] = from[run_end[run] - 1]; });
 }
 
-Node encode_rle(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_rle(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "rle: the array is too large");
   Node node = make_node(values, tree, rle::kStreams);
   DeviceValues run_values;
@@ -194,14 +194,14 @@ Node encode_rle(const DeviceValues& values, const Tree& tree, Effort effort, cud
     to[tile] = {static_cast<uint32_t>(low), first_row - (low == 0 ? 0 : ends[low - 1])};
   });
   node.streams[rle::kTileEntries] = download(entries, tiles * sizeof(rle::TileEntry), stream);
-  node.children.push_back(encode_node(run_values, tree.children[rle::kValues], effort, stream));
-  node.children.push_back(encode_node(run_ends, tree.children[rle::kRunEnds], effort, stream));
+  node.children.push_back(encode_node(run_values, tree.children[rle::kValues], aims, stream));
+  node.children.push_back(encode_node(run_ends, tree.children[rle::kRunEnds], aims, stream));
   return node;
 }
 
 // --- strings, validity ---
 
-Node encode_strings(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_strings(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   Node node = make_node(values, tree, 0);
   DeviceValues lengths;
   lengths.type = Physical::kU32;
@@ -218,12 +218,12 @@ Node encode_strings(DeviceValues& values, const Tree& tree, Effort effort, cudaS
     to[i] = static_cast<uint32_t>(length);
   });
   if (fetch(flag, stream) != 0) throw Error(ErrorCode::kUnsupported, "a string is longer than 2^31 - 1 bytes");
-  node.children.push_back(encode_node(lengths, tree.children[strings::kLengths], effort, stream));
-  node.children.push_back(encode_node(values, tree.children[strings::kBytes], effort, stream));
+  node.children.push_back(encode_node(lengths, tree.children[strings::kLengths], aims, stream));
+  node.children.push_back(encode_node(values, tree.children[strings::kBytes], aims, stream));
   return node;
 }
 
-Node encode_validity(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_validity(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   Node node = make_node(values, tree, 0);
   DeviceValues flags;
   flags.type = Physical::kU8;
@@ -234,21 +234,21 @@ Node encode_validity(DeviceValues& values, const Tree& tree, Effort effort, cuda
   each_row(values.count, stream, [=] __device__(uint64_t i) {
     to[i] = bits == nullptr ? 1 : static_cast<uint8_t>(bits[i / 8] >> (i % 8) & 1);
   });
-  node.children.push_back(encode_node(flags, tree.children[validity::kValid], effort, stream));
+  node.children.push_back(encode_node(flags, tree.children[validity::kValid], aims, stream));
   if (values.type != Physical::kNone) {
-    node.children.push_back(encode_node(values, tree.children[validity::kValues], effort, stream));
+    node.children.push_back(encode_node(values, tree.children[validity::kValues], aims, stream));
   }
   return node;
 }
 
 // --- l3 ---
 
-Node encode_l3(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_l3(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   Node node = make_node(values, tree, l3::kStreams);
   if (values.count == 0) return node;
   if (values.count > kMaxChunkRows) throw Error(ErrorCode::kUnsupported, "l3: the array is too large");
   const l3::EncodeInput chunk{values.data.data(), static_cast<uint32_t>(values.count)};
-  L3BatchEncoder encoder({&chunk, 1}, values.type, effort, stream);
+  L3BatchEncoder encoder({&chunk, 1}, values.type, aims.effort, stream);
   const l3::EncodedSizes sizes = encoder.measure()[0];
   size_t bytes[l3::kStreams];
   bytes[l3::kStarts] = l3::start_words(chunk.rows) * sizeof(uint32_t);
@@ -267,18 +267,29 @@ Node encode_l3(const DeviceValues& values, const Tree& tree, Effort effort, cuda
 // The device encoders by codec name.
 struct Encoder {
   const char* codec;
-  Node (*encode)(DeviceValues&, const Tree&, Effort, cudaStream_t);
+  Node (*encode)(DeviceValues&, const Tree&, Aims, cudaStream_t);
 };
-template <Node (*kEncode)(const DeviceValues&, const Tree&, Effort, cudaStream_t)>
-Node from_const(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
-  return kEncode(values, tree, effort, stream);
+template <Node (*kEncode)(const DeviceValues&, const Tree&, Aims, cudaStream_t)>
+Node from_const(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
+  return kEncode(values, tree, aims, stream);
 }
 constexpr Encoder kEncoders[] = {
-    {"plain", from_const<encode_plain>}, {"constant", encode_constant},   {"packed", from_const<encode_packed>},
-    {"delta", from_const<encode_delta>}, {"rle", from_const<encode_rle>}, {"dict", encode_dict},
-    {"strings", encode_strings},         {"validity", encode_validity},   {"l3", from_const<encode_l3>},
-    {"galp", from_const<encode_galp>},   {"fsst", encode_fsst},           {"tokens", encode_tokens},
+    {"plain", from_const<encode_plain>},
+    {"constant", encode_constant},
+    {"packed", from_const<encode_packed>},
+    {"delta", from_const<encode_delta>},
+    {"rle", from_const<encode_rle>},
+    {"dict", encode_dict},
+    {"strings", encode_strings},
+    {"validity", encode_validity},
+    {"l3", from_const<encode_l3>},
+    {"galp", from_const<encode_galp>},
+    {"fsst", encode_fsst},
+    {"tokens", encode_tokens},
     {"numbered", encode_numbered},
+    {"ans", from_const<encode_ans>},
+    {"stride", from_const<encode_stride>},
+    {"grouped", from_const<encode_grouped>},
 };
 
 const Encoder* find_encoder(const std::string& codec) {
@@ -290,10 +301,10 @@ const Encoder* find_encoder(const std::string& codec) {
 
 }  // namespace
 
-Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_node(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   const Encoder* encoder = find_encoder(tree.codec);
   if (encoder == nullptr) throw Error(ErrorCode::kUnsupported, tree.codec + " has no encoder on the GPU");
-  return encoder->encode(values, tree, effort, stream);
+  return encoder->encode(values, tree, aims, stream);
 }
 
 std::string why_not_encode(Physical type, const Tree& tree) {
@@ -306,7 +317,7 @@ std::string why_not_encode(Physical type, const Tree& tree) {
   return {};
 }
 
-Node encode(const Values& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode(const Values& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   const std::string reason = why_not_encode(values.type, tree);
   if (!reason.empty()) throw Error(ErrorCode::kUnsupported, reason);
   DeviceValues on_device;
@@ -322,7 +333,7 @@ Node encode(const Values& values, const Tree& tree, Effort effort, cudaStream_t 
     on_device.data = upload(values.data, values.count * width_of(values.type), stream);
   }
   if (values.validity != nullptr) on_device.validity = upload(values.validity, (values.count + 7) / 8, stream);
-  return encode_node(on_device, tree, effort, stream);
+  return encode_node(on_device, tree, aims, stream);
 }
 
 }  // namespace basalt::cuda

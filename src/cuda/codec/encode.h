@@ -14,6 +14,6 @@ std::string why_not_encode(Physical type, const Tree& tree);
 
 // Uploads the values, encodes, and brings the streams back. Throws what encode_tree() throws for values that the tree
 // cannot hold. Synchronises `stream`.
-Node encode(const Values& values, const Tree& tree, Effort effort, cudaStream_t stream);
+Node encode(const Values& values, const Tree& tree, Aims aims, cudaStream_t stream);
 
 }  // namespace basalt::cuda

@@ -38,15 +38,18 @@ inline Buffer bytes_on_host(const DeviceValues& values, size_t bytes, cudaStream
 }
 
 // With the encoder of the tree's codec.
-Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
+Node encode_node(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
 
 // Encoders that have files of their own.
-Node encode_packed(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
-Node encode_galp(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
-Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
-Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
-Node encode_numbered(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
-Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
+Node encode_packed(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
+Node encode_galp(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
+Node encode_fsst(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
+Node encode_tokens(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
+Node encode_numbered(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
+Node encode_ans(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
+Node encode_stride(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
+Node encode_grouped(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
+Node encode_dict(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream);
 
 // Throws if descriptors of `packed` cannot point at this 128-byte row, the first of the last tile.
 void require_packed_rows(uint64_t last_row);

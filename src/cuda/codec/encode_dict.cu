@@ -69,7 +69,7 @@ void find_distinct(const DeviceValues& values, DeviceValues& codes, DeviceValues
 
 }  // namespace
 
-Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_dict(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "dict: the array is too large");
   Node node = make_node(values, tree, 0);
   DeviceValues codes;
@@ -84,16 +84,16 @@ Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
     dispatch_width(width_of(values.type),
                    [&](auto tag) { find_distinct<decltype(tag)>(values, codes, entries, stream); });
   }
-  node.children.push_back(encode_node(codes, tree.children[dict::kCodes], effort, stream));
+  node.children.push_back(encode_node(codes, tree.children[dict::kCodes], aims, stream));
   const auto plain_bytes = static_cast<uint64_t>(entries.end_byte - entries.first_byte);
-  Node encoded = encode_node(entries, tree.children[dict::kEntries], effort, stream);
+  Node encoded = encode_node(entries, tree.children[dict::kEntries], aims, stream);
   if (values.type == Physical::kBytes && exceeds_entry_limit(plain_bytes, encoded)) {
     // Encoders may have used up their values.
     const DeviceBuffer same_codes(values.count * sizeof(uint32_t), stream);
     DeviceValues again;
     again.type = values.type;
     find_distinct_strings(texts_of(values, stream), values.count, same_codes.as<uint32_t>(), again, stream);
-    encoded = encode_node(again, readable_entries(), effort, stream);
+    encoded = encode_node(again, readable_entries(), aims, stream);
   }
   node.children.push_back(std::move(encoded));
   return node;

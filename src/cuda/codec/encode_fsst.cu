@@ -86,9 +86,9 @@ struct Sizes {
 
 }  // namespace
 
-Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_fsst(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   Node node = make_node(values, tree, fsst::kStreams);
-  const fsst::Plan plan = fsst::plan_of(effort);
+  const fsst::Plan plan = fsst::plan_of(aims.effort);
   const uint64_t count = values.count;
   const uint64_t tiles = tile_count(count);
   const auto plain_bytes = static_cast<uint64_t>(values.end_byte - values.first_byte);
@@ -163,7 +163,7 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   node.streams[fsst::kStarts] = download(starts, (tiles + 1) * sizeof(uint64_t), stream);
   node.streams[fsst::kCodes] = download(codes, sizes.code_bytes, stream);
   if (sizes.pieces != 0) fetch_pieces(piece_starts, tiles, piece_codes, sizes.pieces, stream, node);
-  node.children.push_back(encode_node(lengths, tree.children[fsst::kCodeLengths], effort, stream));
+  node.children.push_back(encode_node(lengths, tree.children[fsst::kCodeLengths], aims, stream));
   return node;
 }
 

@@ -139,7 +139,7 @@ Node encode_packed_tiles(GalpEncoder<T>& encoder, const DeviceValues& values, co
 
 template <typename T>
 Node encode_with_scheme(GalpEncoder<T>& encoder, uint32_t scheme, const DeviceValues& values, const Tree& tree,
-                        Effort effort, cudaStream_t stream) {
+                        Aims aims, cudaStream_t stream) {
   const auto sizes = encoder.take_schemes(scheme);
   StreamRoom<T> room(encoder, sizes, stream);
   DeviceValues integers = integers_like(values);
@@ -147,29 +147,29 @@ Node encode_with_scheme(GalpEncoder<T>& encoder, uint32_t scheme, const DeviceVa
   room.streams.integers = integers.data.as<galp::IntOf<T>>();
   encoder.write(room.streams);
   Node node = room.to_host(encoder, values, tree, stream);
-  node.children.push_back(encode_node(integers, tree.children[galp::kIntegers], effort, stream));
+  node.children.push_back(encode_node(integers, tree.children[galp::kIntegers], aims, stream));
   return node;
 }
 
 template <typename T>
-Node encode_floats(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
-  GalpEncoder<T> encoder(values.data.as<T>(), values.count, effort, stream);
+Node encode_floats(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
+  GalpEncoder<T> encoder(values.data.as<T>(), values.count, aims.effort, stream);
   if (tree.children[galp::kIntegers].codec == galp::kChildOfManyScales) {
     return encode_packed_tiles(encoder, values, tree, stream);
   }
   const galp::ArraySchemes found = encoder.search_pair();
-  Node node = encode_with_scheme(encoder, found.fewest_bits, values, tree, effort, stream);
-  if (effort == Effort::kFast || !found.differ()) return node;
-  Node other = encode_with_scheme(encoder, found.fewest_exceptions, values, tree, effort, stream);
+  Node node = encode_with_scheme(encoder, found.fewest_bits, values, tree, aims, stream);
+  if (aims.effort == Effort::kFast || !found.differ()) return node;
+  Node other = encode_with_scheme(encoder, found.fewest_exceptions, values, tree, aims, stream);
   return other.encoded_bytes() < node.encoded_bytes() ? std::move(other) : std::move(node);
 }
 
 }  // namespace
 
-Node encode_galp(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_galp(const DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   if (values.count > galp::kMaxRows) throw Error(ErrorCode::kUnsupported, "galp: the array is too large");
-  return values.type == Physical::kF64 ? encode_floats<double>(values, tree, effort, stream)
-                                       : encode_floats<float>(values, tree, effort, stream);
+  return values.type == Physical::kF64 ? encode_floats<double>(values, tree, aims, stream)
+                                       : encode_floats<float>(values, tree, aims, stream);
 }
 
 }  // namespace basalt::cuda

@@ -14,7 +14,7 @@ struct Shared {
 
 }  // namespace
 
-Node encode_numbered(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_numbered(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   Node node = make_node(values, tree, 0);
   const uint64_t count = values.count;
   DeviceValues numbers;
@@ -57,7 +57,7 @@ Node encode_numbered(DeviceValues& values, const Tree& tree, Effort effort, cuda
   const Buffer text = count == 0 ? Buffer() : bytes_on_host(values, length - shared.digits, stream);
   node.params.push_back(static_cast<std::byte>(shared.digits));
   node.params.insert(node.params.end(), text.data(), text.data() + text.size());
-  node.children.push_back(encode_node(numbers, tree.children[numbered::kNumbers], effort, stream));
+  node.children.push_back(encode_node(numbers, tree.children[numbered::kNumbers], aims, stream));
   return node;
 }
 

@@ -112,7 +112,7 @@ void require_packed_rows(uint64_t last_row) {
   if (last_row > packed::kMaxFirstRow) throw Error(ErrorCode::kUnsupported, "packed: the array is too large");
 }
 
-Node encode_packed(const DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
+Node encode_packed(const DeviceValues& values, const Tree& tree, Aims, cudaStream_t stream) {
   Node node = make_node(values, tree, packed::kStreams);
   dispatch_width(width_of(values.type), [&](auto tag) { encode_packed_typed<decltype(tag)>(values, node, stream); });
   return node;

@@ -314,7 +314,7 @@ Buffer tile_starts(const DeviceBuffer& places, uint64_t rows, cudaStream_t strea
   return out;
 }
 
-Node encode_on_device(DeviceValues& values, const Values& host, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_on_device(DeviceValues& values, const Values& host, const Tree& tree, Aims aims, cudaStream_t stream) {
   Node node = make_node(values, tree, tokens::kStreams);
   SplitRows split = split_rows(texts_of(values, stream), host, stream);
   values.data = {};  // words stand for the text from here on
@@ -325,8 +325,8 @@ Node encode_on_device(DeviceValues& values, const Values& host, const Tree& tree
     return tokens::Uses{cut.ids.count, std::move(cut.used)};
   };
   passes.find_candidates = [&](uint64_t step) { return find_candidates(split, step, stream); };
-  const std::vector<tokens::Phrase> phrases =
-      tokens::choose_phrases(split.words, 1.0, effort, tokens::IdBits::kEqual, &passes);
+  const std::vector<tokens::Phrase> phrases = tokens::choose_phrases(
+      split.words, 1.0, aims.effort, tokens::id_bits_under(tree.children[tokens::kIds]), &passes);
   CutRows cut = cut_rows(split, phrases, 1, stream);
   split.sequence = {};
   split.row_starts = {};
@@ -340,21 +340,21 @@ Node encode_on_device(DeviceValues& values, const Values& host, const Tree& tree
   texts.offsets = upload_vector(entries.offsets, stream);
   texts.host_bytes = entries.bytes.data();
   texts.end_byte = entries.offsets.back();
-  node.children.push_back(encode_node(cut.ids, tree.children[tokens::kIds], effort, stream));
-  node.children.push_back(encode_node(cut.counts, tree.children[tokens::kCounts], effort, stream));
-  node.children.push_back(encode_node(texts, tree.children[tokens::kEntries], effort, stream));
+  node.children.push_back(encode_node(cut.ids, tree.children[tokens::kIds], aims, stream));
+  node.children.push_back(encode_node(cut.counts, tree.children[tokens::kCounts], aims, stream));
+  node.children.push_back(encode_node(texts, tree.children[tokens::kEntries], aims, stream));
   return node;
 }
 
 }  // namespace
 
-Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_tokens(DeviceValues& values, const Tree& tree, Aims aims, cudaStream_t stream) {
   const RowsOnHost host(values, stream);
   try {
-    if (host.longest() <= kLongestRow) return encode_on_device(values, host.values, tree, effort, stream);
+    if (host.longest() <= kLongestRow) return encode_on_device(values, host.values, tree, aims, stream);
   } catch (const CrowdedSlots&) {  // words that were made to have like hashes: the same bytes, later
   }
-  return get_codec(tree.codec).encode(host.values, tree, effort);
+  return get_codec(tree.codec).encode(host.values, tree, aims);
 }
 
 }  // namespace basalt::cuda
