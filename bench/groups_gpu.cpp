@@ -7,8 +7,6 @@
 #include <cstring>
 #include <map>
 
-#include "basalt/core/threads.h"
-#include "basalt/core/types.h"
 #include "statements.h"
 
 namespace basalt::bench {
@@ -18,12 +16,6 @@ constexpr uint64_t kChunks = 256;
 constexpr uint64_t kRows = kChunks * kMaxChunkRows;
 constexpr uint64_t kWantedGroups =
     10;  // that leave the device, unless there are few: others are found, but not asked for
-
-uint64_t scattered(uint64_t i) {
-  i = (i ^ i >> 30) * 0xBF58476D1CE4E5B9ull;
-  i = (i ^ i >> 27) * 0x94D049BB133111EBull;
-  return i ^ i >> 31;
-}
 
 int32_t value_of(uint64_t row) { return static_cast<int32_t>(scattered(row) & 0xFFFF); }
 
@@ -60,60 +52,12 @@ const std::vector<KeyColumn> kKeys = {
      [](uint64_t row) { return static_cast<int64_t>(row / 4); }},
 };
 
-// A file with a column of values and one for each kind of key; gone with its owner.
-class GroupsFile {
- public:
-  explicit GroupsFile(ThreadPool& threads)
-      : path_((std::filesystem::temp_directory_path() / "basalt_bench_groups.basalt").string()) {
-    WriteOptions options;
-    options.chunk_bytes = uint64_t{1} << 30;
-    schema_.fields.push_back({"v", {TypeKind::kInt32}, false, 0, {}});
-    options.encodings["v"] = parse_tree("packed");
-    for (const KeyColumn& key : kKeys) {
-      schema_.fields.push_back({key.name, {key.type}, false, 0, {}});
-      options.encodings[key.name] = parse_tree(key.tree);
-    }
-    Writer writer(path_, schema_, options);
-    for (uint64_t first = 0; first < kChunks; first += threads.size()) {
-      std::vector<Table> tables(std::min<uint64_t>(threads.size(), kChunks - first));
-      threads.parallel_for(tables.size(), [&](uint64_t i) { tables[i] = chunk(first + i); });
-      for (Table& table : tables) writer.append(std::move(table));
-    }
-    writer.finish();
-  }
-  ~GroupsFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  GroupsFile(const GroupsFile&) = delete;
-  GroupsFile& operator=(const GroupsFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  template <typename T, typename Value>
-  Column made(size_t field, uint64_t first_row, const Value& value) const {
-    Column column = make_column(schema_.fields[field]);
-    column.length = kMaxChunkRows;
-    column.values.resize(kMaxChunkRows * sizeof(T));
-    for (uint64_t i = 0; i < kMaxChunkRows; ++i) column.values.as<T>()[i] = static_cast<T>(value(first_row + i));
-    return column;
-  }
-  Table chunk(uint64_t index) const {
-    const uint64_t first_row = index * kMaxChunkRows;
-    Table table;
-    table.schema = schema_;
-    table.rows = kMaxChunkRows;
-    table.columns.push_back(made<int32_t>(0, first_row, value_of));
-    for (size_t k = 0; k < kKeys.size(); ++k) {
-      table.columns.push_back(kKeys[k].type == TypeKind::kInt64 ? made<int64_t>(k + 1, first_row, kKeys[k].key)
-                                                                : made<int32_t>(k + 1, first_row, kKeys[k].key));
-    }
-    return table;
-  }
-
-  std::string path_;
-  Schema schema_;
-};
+// A column of values and one for each kind of key.
+std::vector<MadeColumn> made_columns() {
+  std::vector<MadeColumn> columns{{"v", TypeKind::kInt32, "packed", value_of}};
+  for (const KeyColumn& key : kKeys) columns.push_back({key.name, key.type, key.tree, key.key});
+  return columns;
+}
 
 int64_t group_key(const KeyColumn& key, const Table& groups, uint64_t group) {
   const Buffer& values = groups.columns[0].values;
@@ -147,7 +91,7 @@ void expect_sums(const KeyColumn& key, const Table& groups, ThreadPool& threads)
   }
 }
 
-void measure(const KeyColumn& key, const GroupsFile& file, double copy_gbs, ThreadPool& threads) {
+void measure(const KeyColumn& key, const MadeTable& file, double copy_gbs, ThreadPool& threads) {
   Query query;
   Pipeline& stage = query.stages.emplace_back();
   stage.files = {File::open(file.path())};
@@ -186,7 +130,7 @@ int run(int argc, char** argv) {
   const double copy_gbs = gpu().backend->measure_bandwidth().copy_gbs;
   add("ceiling: device copy, read and written", copy_gbs, "GB/s");
   ThreadPool threads(0);
-  const GroupsFile file(threads);
+  const MadeTable file("basalt_bench_groups.basalt", kChunks, made_columns(), threads);
   for (const KeyColumn& key : kKeys) measure(key, file, copy_gbs, threads);
   if (argc > 2 && std::strcmp(argv[1], "--json") == 0) write_json("groups_gpu", argv[2]);
   return 0;

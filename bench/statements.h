@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "basalt/core/error.h"
+#include "basalt/core/threads.h"
+#include "basalt/core/types.h"
 #include "basalt/cuda/backend.h"
 #include "basalt/exec/expressions.h"
 #include "basalt/exec/pipeline.h"
@@ -97,6 +100,75 @@ class MadeFile {
 
  private:
   std::string path_;
+};
+
+// A number that looks like chance.
+inline uint64_t scattered(uint64_t i) {
+  i = (i ^ i >> 30) * 0xBF58476D1CE4E5B9ull;
+  i = (i ^ i >> 27) * 0x94D049BB133111EBull;
+  return i ^ i >> 31;
+}
+
+// An integer column of a made table: kInt32 or kInt64, in a tree.
+struct MadeColumn {
+  std::string name;
+  TypeKind type = TypeKind::kInt32;
+  std::string tree;
+  std::function<int64_t(uint64_t row)> value;
+};
+
+// A file of whole chunks; gone with its owner.
+class MadeTable {
+ public:
+  MadeTable(const std::string& name, uint64_t chunks, std::vector<MadeColumn> columns, ThreadPool& threads)
+      : path_((std::filesystem::temp_directory_path() / name).string()), columns_(std::move(columns)) {
+    WriteOptions options;
+    options.chunk_bytes = uint64_t{1} << 30;
+    for (const MadeColumn& column : columns_) {
+      schema_.fields.push_back({column.name, {column.type}, false, 0, {}});
+      options.encodings[column.name] = parse_tree(column.tree);
+    }
+    Writer writer(path_, schema_, options);
+    for (uint64_t first = 0; first < chunks; first += threads.size()) {
+      std::vector<Table> tables(std::min<uint64_t>(threads.size(), chunks - first));
+      threads.parallel_for(tables.size(), [&](uint64_t i) { tables[i] = chunk(first + i); });
+      for (Table& table : tables) writer.append(std::move(table));
+    }
+    writer.finish();
+  }
+  ~MadeTable() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  MadeTable(const MadeTable&) = delete;
+  MadeTable& operator=(const MadeTable&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  template <typename T>
+  Column made(size_t field, uint64_t first_row) const {
+    Column column = make_column(schema_.fields[field]);
+    column.length = kMaxChunkRows;
+    column.values.resize(kMaxChunkRows * sizeof(T));
+    const auto& value = columns_[field].value;
+    for (uint64_t i = 0; i < kMaxChunkRows; ++i) column.values.as<T>()[i] = static_cast<T>(value(first_row + i));
+    return column;
+  }
+  Table chunk(uint64_t index) const {
+    const uint64_t first_row = index * kMaxChunkRows;
+    Table table;
+    table.schema = schema_;
+    table.rows = kMaxChunkRows;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      table.columns.push_back(columns_[i].type == TypeKind::kInt64 ? made<int64_t>(i, first_row)
+                                                                   : made<int32_t>(i, first_row));
+    }
+    return table;
+  }
+
+  std::string path_;
+  std::vector<MadeColumn> columns_;
+  Schema schema_;
 };
 
 inline void write_json(const std::string& benchmark, const std::string& path) {
