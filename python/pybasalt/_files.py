@@ -370,8 +370,10 @@ def read(path: Paths | File, columns: Sequence[str] | None = None, filter: Filte
     partitions = {"hive_partitioning": hive_partitioning, "union_by_name": union_by_name}
     wanted = _row_range(rows)
     listed = _list(path)
-    if wanted is not None and filter is None and len(listed) == 1 and _is_named(listed):
-        (file,), (begin, end), names = _opened(listed), wanted, _columns(columns) or []
+    # Whole chunks, where nobody asks for less or waits for some of them.
+    whole = wanted is not None or (bytes_of(memory_limit) == 0 and hive_partitioning is None and union_by_name is None)
+    if whole and filter is None and len(listed) == 1 and _is_named(listed):
+        (file,), (begin, end), names = _opened(listed), wanted or (0, _MOST_ROWS), _columns(columns) or []
         with _told_by_case(file):
             return Table(file._core.read_rows(names, begin, end - begin, threads_of(threads), bytes_of(memory_limit)))
     return Table(_scan(path, columns, filter, wanted, threads, memory_limit, partitions).all())

@@ -8,7 +8,11 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
 
 #include "basalt/core/error.h"
 #include "basalt/file/remote_source.h"
@@ -105,6 +109,29 @@ nb::list columns(const File& file) {
   return out;
 }
 
+basalt::Schema schema_of(const File& file, const std::vector<std::string>& names) {
+  if (names.empty()) return file.schema();
+  basalt::Schema schema;
+  for (const std::string& name : names) schema.fields.push_back(file.schema().fields[file.find_column(name)]);
+  return schema;
+}
+
+// As many as strings of more than 2 GiB need.
+std::vector<std::shared_ptr<const ArrowArray>> arrow_batches(basalt::Table&& rows) {
+  const auto table = std::make_shared<basalt::Table>(std::move(rows));
+  ArrowArrayStream stream;
+  basalt::export_stream(
+      table->schema,
+      [table, given = false]() mutable {
+        return std::exchange(given, true) ? nullptr : std::make_unique<basalt::Table>(std::move(*table));
+      },
+      &stream);
+  const auto owned = own(std::move(stream));
+  std::vector<std::shared_ptr<const ArrowArray>> out;
+  while (auto batch = next_array(*owned)) out.push_back(std::move(batch));
+  return out;
+}
+
 Batches read_rows(const File& file, const std::vector<std::string>& names, uint64_t first, uint64_t rows,
                   uint32_t threads, uint64_t memory_limit) {
   const auto cancel = std::make_shared<basalt::CancelToken>();
@@ -116,18 +143,16 @@ Batches read_rows(const File& file, const std::vector<std::string>& names, uint6
   options.limits.cancel = cancel.get();
   if (memory_limit > 0) options.limits.bytes = memory_limit;
   const auto work = [&] {
-    auto table = std::make_shared<basalt::Table>(basalt::read_table(file, options));
+    std::mutex mutex;
+    std::map<size_t, std::vector<std::shared_ptr<const ArrowArray>>> parts;
+    basalt::read_parts(file, options, [&](size_t number, basalt::Table&& rows) {
+      std::vector<std::shared_ptr<const ArrowArray>> part = arrow_batches(std::move(rows));
+      const std::lock_guard lock(mutex);
+      parts[number] = std::move(part);
+    });
     Batches out;
-    out.schema = describe(table->schema);
-    ArrowArrayStream stream;
-    basalt::export_stream(
-        table->schema,
-        [table, given = false]() mutable {
-          return std::exchange(given, true) ? nullptr : std::make_unique<basalt::Table>(std::move(*table));
-        },
-        &stream);
-    const auto owned = own(std::move(stream));
-    while (auto batch = next_array(*owned)) out.batches.push_back(std::move(batch));
+    out.schema = describe(schema_of(file, names));
+    for (auto& [number, part] : parts) std::ranges::move(part, std::back_inserter(out.batches));
     return out;
   };
   return run_watched(work, {[&] { cancel->cancel(); }, {}});

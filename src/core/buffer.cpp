@@ -5,18 +5,44 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/large_memory.h"
+
 namespace basalt {
 
-Buffer::~Buffer() { std::free(data_); }
+namespace {
+
+// Sanitizers see the bounds of what comes from the heap.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_large(size_t) { return false; }
+#else
+constexpr bool is_large(size_t bytes) { return bytes >= kLargePage; }
+#endif
+
+std::byte* take(size_t bytes) {
+  if (is_large(bytes)) return take_large(bytes);
+  return static_cast<std::byte*>(std::aligned_alloc(Buffer::kAlignment, bytes));
+}
+
+void give_back(std::byte* data, size_t bytes) {
+  if (is_large(bytes)) return give_back_large(data, bytes);
+  std::free(data);
+}
+
+}  // namespace
+
+Buffer::~Buffer() {
+  if (data_ != nullptr) give_back(data_, capacity_ + kSlack);
+}
 
 void Buffer::reserve(size_t capacity) {
   if (capacity <= capacity_) return;
-  const size_t wanted = (capacity + kSlack + kAlignment - 1) / kAlignment * kAlignment;
-  if (wanted < capacity) throw std::bad_alloc();
-  auto* fresh = static_cast<std::byte*>(std::aligned_alloc(kAlignment, wanted));
+  const size_t least = (capacity + kSlack + kAlignment - 1) / kAlignment * kAlignment;
+  if (least < capacity) throw std::bad_alloc();
+  const size_t wanted = large_size(least);
+  std::byte* const fresh = take(wanted);
   if (fresh == nullptr) throw std::bad_alloc();
   if (size_ != 0) std::memcpy(fresh, data_, size_);
-  std::free(data_);
+  if (data_ != nullptr) give_back(data_, capacity_ + kSlack);
   data_ = fresh;
   capacity_ = wanted - kSlack;
 }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <deque>
+#include <map>
 #include <mutex>
 #include <new>
 #include <numeric>
@@ -111,6 +114,13 @@ void decode_few_strings(const NodeView& node, uint64_t begin, uint64_t end, cons
   if (column.type.kind == TypeKind::kUtf8) check_utf8(column, begin);
 }
 
+// Of all rows, as the first ones are; no more than is taken without asking.
+size_t likely_bytes(uint64_t bytes, uint64_t rows, uint64_t all_rows, uint64_t limit) {
+  const double each = static_cast<double>(bytes) / static_cast<double>(rows);
+  const double likely = each * static_cast<double>(all_rows) * 1.02;
+  return static_cast<size_t>(std::min(likely, static_cast<double>(std::min<uint64_t>(limit, kLargeBytes))));
+}
+
 void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits, Column& column) {
   if (end - begin > limits.bytes / kOffsetBytes) fail_decoded_limit((end - begin) * kOffsetBytes, limits.bytes);
   StringRows rows;
@@ -146,6 +156,7 @@ void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, const De
       ascii = ascii && (!utf8 || is_ascii({rows.bytes.as<char>() + checked, rows.bytes.size() - checked}));
       checked = rows.bytes.size();
       if (rows.size() != next - row) throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
+      if (row == begin) rows.bytes.reserve(likely_bytes(rows.bytes.size(), next - row, end - begin, rows.limit));
       // Offsets of all rows are held once: under a list they may be most of what a column takes.
       column.offsets.append(rows.offsets.data() + 1, rows.size() * sizeof(int64_t));
       rows.offsets.assign(1, rows.offsets.back());
@@ -337,34 +348,63 @@ std::vector<ChunkRange> chunks_of(const File& file, uint64_t first_row, uint64_t
   return out;
 }
 
-// Consecutive chunks of one column whose bytes are fetched with one request.
-struct Fetch {
-  size_t column = 0;
-  size_t first = 0;  // into the list of chunk ranges
-  size_t count = 0;
-};
-constexpr uint64_t kFetchBytes = 8 << 20;
-
-std::vector<Fetch> plan_fetches(const File& file, const std::vector<uint32_t>& columns,
-                                const std::vector<ChunkRange>& ranges) {
-  // Sources that are far away are told what is read, and join requests themselves.
-  const uint64_t most = is_remote(file) ? 0 : kFetchBytes;
-  std::vector<Fetch> fetches;
-  for (size_t c = 0; c < columns.size(); ++c) {
-    const ColumnInfo& info = file.column(file.schema().fields[columns[c]].id);
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      const uint64_t more = info.chunks[ranges[i].chunk].region.length;
-      if (i == 0 || bytes + more > most) {
-        fetches.push_back({c, i, 0});
-        bytes = 0;
+// The encoded chunks of columns, fetched when the first of some is asked for: consecutive ones of a column with one
+// request.
+class EncodedChunks {
+ public:
+  EncodedChunks(const File& file, const std::vector<uint32_t>& columns, const std::vector<ChunkRange>& ranges)
+      : file_(file), columns_(columns), ranges_(ranges), chunks_(columns.size() * ranges.size()) {
+    // Sources that are far away are told what is read, and join requests themselves.
+    const uint64_t most = is_remote(file) ? 0 : kFetchBytes;
+    fetch_of_.resize(chunks_.size());
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const ColumnInfo& info = file.column(file.schema().fields[columns[c]].id);
+      uint64_t bytes = 0;
+      for (size_t i = 0; i < ranges.size(); ++i) {
+        const uint64_t more = info.chunks[ranges[i].chunk].region.length;
+        if (i == 0 || bytes + more > most) {
+          fetches_.emplace_back(c, i);
+          bytes = 0;
+        }
+        bytes += more;
+        ++fetches_.back().count;
+        fetch_of_[place(c, i)] = &fetches_.back();
       }
-      bytes += more;
-      ++fetches.back().count;
     }
   }
-  return fetches;
-}
+
+  // Once for each.
+  EncodedChunk take(size_t column, size_t range) {
+    Fetch& fetch = *fetch_of_[place(column, range)];
+    std::call_once(fetch.begun, [&] {
+      std::vector<EncodedChunk> chunks =
+          file_.read_chunks(file_.schema().fields[columns_[fetch.column]].id, ranges_[fetch.first].chunk,
+                            static_cast<uint32_t>(fetch.count));
+      for (size_t i = 0; i < fetch.count; ++i) chunks_[place(fetch.column, fetch.first + i)] = std::move(chunks[i]);
+    });
+    return std::move(chunks_[place(column, range)]);
+  }
+
+ private:
+  static constexpr uint64_t kFetchBytes = 2 << 20;
+
+  struct Fetch {
+    Fetch(size_t of_column, size_t first_range) : column(of_column), first(first_range) {}
+    size_t column;
+    size_t first;  // into the list of chunk ranges
+    size_t count = 0;
+    std::once_flag begun;
+  };
+
+  size_t place(size_t column, size_t range) const { return range * columns_.size() + column; }
+
+  const File& file_;
+  const std::vector<uint32_t>& columns_;
+  const std::vector<ChunkRange>& ranges_;
+  std::deque<Fetch> fetches_;
+  std::vector<Fetch*> fetch_of_;
+  std::vector<EncodedChunk> chunks_;
+};
 
 std::shared_ptr<const RemoteSource::Plan> plan_ranges(const File& file, const std::vector<uint32_t>& columns,
                                                       const std::vector<ChunkRange>& ranges) {
@@ -373,6 +413,37 @@ std::shared_ptr<const RemoteSource::Plan> plan_ranges(const File& file, const st
   std::vector<uint32_t> chunks;
   for (const ChunkRange& range : ranges) chunks.push_back(range.chunk);
   return plan_chunks(file, fields, chunks);
+}
+
+std::vector<uint32_t> columns_of(const File& file, const ReadOptions& options) {
+  std::vector<uint32_t> columns;
+  for (const std::string& name : options.columns) columns.push_back(file.find_column(name));
+  if (!options.columns.empty()) return columns;
+  columns.resize(file.schema().fields.size());
+  std::iota(columns.begin(), columns.end(), 0);
+  return columns;
+}
+
+Schema schema_of(const File& file, const std::vector<uint32_t>& columns) {
+  Schema schema;
+  for (const uint32_t column : columns) schema.fields.push_back(file.schema().fields[column]);
+  return schema;
+}
+
+// Room for what a column has in all parts, so that no value is moved again.
+void reserve_for(Column& column, const std::map<size_t, Table>& parts, size_t number) {
+  size_t values = 0;
+  size_t offsets = column.offsets.size();
+  size_t bytes = 0;
+  for (const auto& [place, part] : parts) {
+    const Column& more = part.columns[number];
+    values += more.values.size();
+    offsets += more.offsets.size();
+    bytes += more.bytes.size();
+  }
+  column.values.reserve(values);
+  column.offsets.reserve(offsets);
+  column.bytes.reserve(bytes);
 }
 
 // What the columns of a chunk may take together.
@@ -419,52 +490,63 @@ Column decode_in_room(const File& file, const Field& field, const EncodedChunk& 
 
 }  // namespace
 
-Table read_table(const File& file, const ReadOptions& options) {
-  std::vector<uint32_t> columns;
-  for (const std::string& name : options.columns) columns.push_back(file.find_column(name));
-  if (options.columns.empty()) {
-    for (uint32_t i = 0; i < file.schema().fields.size(); ++i) columns.push_back(i);
-  }
+void read_parts(const File& file, const ReadOptions& options,
+                const std::function<void(size_t part, Table&& rows)>& take) {
+  const std::vector<uint32_t> columns = columns_of(file, options);
   const uint64_t first_row = std::min(options.first_row, file.rows());
-  const uint64_t rows = std::min(options.rows, file.rows() - first_row);
-  const std::vector<ChunkRange> ranges = chunks_of(file, first_row, rows);
-
-  ThreadPool pool(options.threads);
-  const std::vector<Fetch> fetches = plan_fetches(file, columns, ranges);
+  const std::vector<ChunkRange> ranges = chunks_of(file, first_row, std::min(options.rows, file.rows() - first_row));
   const auto plan = plan_ranges(file, columns, ranges);
-  std::vector<std::vector<Column>> parts(columns.size(), std::vector<Column>(ranges.size()));
-  std::vector<std::vector<EncodedChunk>> encoded(columns.size(), std::vector<EncodedChunk>(ranges.size()));
-  pool.parallel_for(fetches.size(), [&](uint64_t i) {
-    const Fetch& fetch = fetches[i];
-    std::vector<EncodedChunk> chunks = file.read_chunks(file.schema().fields[columns[fetch.column]].id,
-                                                        ranges[fetch.first].chunk, static_cast<uint32_t>(fetch.count));
-    for (size_t j = 0; j < fetch.count; ++j) encoded[fetch.column][fetch.first + j] = std::move(chunks[j]);
-  });
-  std::vector<ChunkRoom> rooms(ranges.size());
-  for (ChunkRoom& room : rooms) room.left = options.limits.bytes;
-  pool.parallel_for(columns.size() * ranges.size(), [&](uint64_t i) {
-    const size_t column = i % columns.size();
-    const ChunkRange& range = ranges[i / columns.size()];
-    const Field& field = file.schema().fields[columns[column]];
-    EncodedChunk& chunk = encoded[column][i / columns.size()];
-    parts[column][i / columns.size()] =
-        decode_in_room(file, field, chunk, range, rooms[i / columns.size()], options.limits.cancel);
-    chunk = EncodedChunk{};
-  });
+  EncodedChunks encoded(file, columns, ranges);
 
+  struct Part {
+    Table rows;
+    ChunkRoom room;
+    std::atomic<size_t> missing;
+  };
+  std::vector<Part> parts(ranges.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i].rows.rows = ranges[i].end - ranges[i].begin;
+    parts[i].rows.schema = schema_of(file, columns);
+    parts[i].rows.columns.resize(columns.size());
+    parts[i].room.left = options.limits.bytes;
+    parts[i].missing = columns.size();
+  }
+  // Rows without columns are counted.
+  for (size_t i = 0; i < parts.size() && columns.empty(); ++i) take(i, std::move(parts[i].rows));
+  ThreadPool pool(options.threads);
+  pool.parallel_for(columns.size() * ranges.size(), [&](uint64_t i) {
+    const size_t number = i / columns.size();
+    const size_t column = i % columns.size();
+    const Field& field = file.schema().fields[columns[column]];
+    Part& part = parts[number];
+    part.rows.columns[column] =
+        decode_in_room(file, field, encoded.take(column, number), ranges[number], part.room, options.limits.cancel);
+    if (--part.missing > 0) return;
+    Table rows = std::move(part.rows);  // goes with what is not taken of it
+    take(number, std::move(rows));
+  });
+}
+
+Table read_table(const File& file, const ReadOptions& options) {
+  std::mutex mutex;
+  std::map<size_t, Table> parts;
+  read_parts(file, options, [&](size_t part, Table&& rows) {
+    const std::lock_guard lock(mutex);
+    parts[part] = std::move(rows);
+  });
+  if (parts.size() == 1) return std::move(parts.begin()->second);
   Table table;
-  table.rows = rows;
-  for (const uint32_t column : columns) table.schema.fields.push_back(file.schema().fields[column]);
-  table.columns.resize(columns.size());
-  pool.parallel_for(columns.size(), [&](uint64_t c) {
-    if (parts[c].size() == 1) {
-      table.columns[c] = std::move(parts[c][0]);
-      return;
-    }
-    table.columns[c] = make_column(table.schema.fields[c]);
-    for (Column& part : parts[c]) {
-      append_rows(table.columns[c], part, 0, part.length);
-      part = Column{};
+  table.schema = schema_of(file, columns_of(file, options));
+  for (const auto& [number, part] : parts) table.rows += part.rows;
+  table.columns.resize(table.schema.fields.size());
+  ThreadPool pool(options.threads);
+  pool.parallel_for(table.columns.size(), [&](uint64_t c) {
+    Column& column = table.columns[c];
+    column = make_column(table.schema.fields[c]);
+    reserve_for(column, parts, c);
+    for (auto& [number, part] : parts) {
+      append_rows(column, part.columns[c], 0, part.rows);
+      part.columns[c] = Column{};
     }
   });
   return table;

@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <stdexcept>
 
 #include "basalt/core/error.h"
 #include "basalt/file/verify.h"
@@ -96,6 +99,37 @@ TEST(Reading, RowRanges) {
     }
     expect_equal(expected, part);
   }
+}
+
+// Each part once, and all together the table; an error of whoever takes them is the reader's.
+TEST(Reading, Parts) {
+  const Table table = everything(20000);
+  TemporaryFolder folder;
+  WriteOptions options;
+  options.chunk_rows = 8192;
+  write(folder.path("t.basalt"), table, options);
+  const auto file = File::open(folder.path("t.basalt"));
+  for (const uint64_t first : {uint64_t{0}, uint64_t{5000}, uint64_t{20000}}) {
+    const ReadOptions read{.columns = {}, .first_row = first, .rows = 9000, .threads = 3};
+    std::mutex mutex;
+    std::map<size_t, Table> parts;
+    read_parts(*file, read, [&](size_t number, Table&& rows) {
+      const std::lock_guard lock(mutex);
+      EXPECT_TRUE(parts.emplace(number, std::move(rows)).second);
+    });
+    EXPECT_EQ(parts.size(), first == 0 ? 2u : first == 5000 ? 2u : 0u);
+    Table all = read_table(*file, {.columns = {}, .first_row = 0, .rows = 0});
+    for (auto& [number, part] : parts) {
+      EXPECT_GT(part.rows, 0u);
+      for (size_t c = 0; c < all.columns.size(); ++c) append_rows(all.columns[c], part.columns[c], 0, part.rows);
+      all.rows += part.rows;
+    }
+    expect_equal(read_table(*file, read), all);
+  }
+  ReadOptions several;
+  several.threads = 3;
+  EXPECT_THROW(read_parts(*file, several, [](size_t, Table&&) { throw std::out_of_range("no more"); }),
+               std::out_of_range);
 }
 
 TEST(Reading, UnknownColumnsNameNearOnes) {

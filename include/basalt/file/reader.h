@@ -2,6 +2,7 @@
 // first touched, its streams when a chunk is read. Everything is checked before it is used. Thread-safe after open().
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -179,5 +180,9 @@ struct ReadOptions {
   DecodeLimits limits = {};  // for the columns of a chunk together
 };
 Table read_table(const File& file, const ReadOptions& options = {});
+// The same rows in parts, one for each chunk that has some: take(number, rows) from the thread that decoded the last of
+// them, in any order. Nothing is put together, so memory is taken once.
+void read_parts(const File& file, const ReadOptions& options,
+                const std::function<void(size_t part, Table&& rows)>& take);
 
 }  // namespace basalt

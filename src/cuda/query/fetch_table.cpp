@@ -1,7 +1,5 @@
 // Rows from the device to the host: all columns' arrays in pieces through pinned memory, from where threads bring them
 // to their places while the next pieces arrive.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -16,15 +14,6 @@ namespace {
 
 constexpr uint64_t kPieceBytes = 4ull << 20;  // as loads have them: slots need not grow
 constexpr uint64_t kFewBytes = 1ull << 20;
-
-// Memory that nothing has been written to yet: handing out its small pages would take longer than the copies.
-void ask_for_large_pages(Buffer& buffer) {
-  constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
-  const auto address = reinterpret_cast<uintptr_t>(buffer.data());
-  const uintptr_t begin = (address + kLargePage - 1) / kLargePage * kLargePage;
-  const uintptr_t end = (address + buffer.size()) / kLargePage * kLargePage;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish
-}
 
 struct Copy {
   const std::byte* from;
@@ -68,7 +57,6 @@ class Fetching {
  private:
   void add_array(const DeviceBuffer& from, uint64_t bytes, Buffer& to) {
     to.resize(bytes);
-    ask_for_large_pages(to);
     if (bytes > 0) copies_.push_back({from.as<std::byte>(), to.data(), bytes});
   }
   void add_array(DeviceBuffer&& from, uint64_t bytes, Buffer& to) {
