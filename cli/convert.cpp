@@ -17,6 +17,7 @@
 #include "cli/statement.h"
 #include "cli/summary.h"
 #include "cli/terminal.h"
+#include "core/large_memory.h"
 #include "file/replaceable.h"
 
 namespace basalt::cli {
@@ -196,6 +197,7 @@ void spare_memory(const ConvertOptions& options) {
   ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 256 << 10);
   ::mallopt(M_ARENA_MAX, 4);
+  set_most_waiting(0);
 }
 
 int run_convert(ConvertOptions options, bool quiet) {

@@ -109,13 +109,6 @@ nb::list columns(const File& file) {
   return out;
 }
 
-basalt::Schema schema_of(const File& file, const std::vector<std::string>& names) {
-  if (names.empty()) return file.schema();
-  basalt::Schema schema;
-  for (const std::string& name : names) schema.fields.push_back(file.schema().fields[file.find_column(name)]);
-  return schema;
-}
-
 // As many as strings of more than 2 GiB need.
 std::vector<std::shared_ptr<const ArrowArray>> arrow_batches(basalt::Table&& rows) {
   const auto table = std::make_shared<basalt::Table>(std::move(rows));
@@ -151,7 +144,7 @@ Batches read_rows(const File& file, const std::vector<std::string>& names, uint6
       parts[number] = std::move(part);
     });
     Batches out;
-    out.schema = describe(schema_of(file, names));
+    out.schema = describe(basalt::read_schema(file, options));
     for (auto& [number, part] : parts) std::ranges::move(part, std::back_inserter(out.batches));
     return out;
   };

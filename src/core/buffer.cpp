@@ -11,11 +11,13 @@ namespace basalt {
 
 namespace {
 
-// Sanitizers see the bounds of what comes from the heap.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// AddressSanitizer sees the bounds of what comes from the heap as it was asked for.
+#if defined(__SANITIZE_ADDRESS__)
 constexpr bool is_large(size_t) { return false; }
+size_t size_for(size_t bytes) { return bytes; }
 #else
 constexpr bool is_large(size_t bytes) { return bytes >= kLargePage; }
+size_t size_for(size_t bytes) { return large_size(bytes); }
 #endif
 
 std::byte* take(size_t bytes) {
@@ -23,7 +25,7 @@ std::byte* take(size_t bytes) {
   return static_cast<std::byte*>(std::aligned_alloc(Buffer::kAlignment, bytes));
 }
 
-void give_back(std::byte* data, size_t bytes) {
+void give_back(std::byte* data, size_t bytes) noexcept {
   if (is_large(bytes)) return give_back_large(data, bytes);
   std::free(data);
 }
@@ -38,7 +40,7 @@ void Buffer::reserve(size_t capacity) {
   if (capacity <= capacity_) return;
   const size_t least = (capacity + kSlack + kAlignment - 1) / kAlignment * kAlignment;
   if (least < capacity) throw std::bad_alloc();
-  const size_t wanted = large_size(least);
+  const size_t wanted = size_for(least);
   std::byte* const fresh = take(wanted);
   if (fresh == nullptr) throw std::bad_alloc();
   if (size_ != 0) std::memcpy(fresh, data_, size_);

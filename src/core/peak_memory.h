@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "core/large_memory.h"
+
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -28,6 +30,7 @@ class PeakMemory {
 #ifdef __GLIBC__
     ::malloc_trim(0);  // what was freed before would hide what is taken now
 #endif
+    give_up_waiting();
     std::ofstream("/proc/self/clear_refs") << '5';
     start_ = status_bytes("VmRSS:");
   }

@@ -119,12 +119,12 @@ DatasetLock::DatasetLock(const std::string& folder, Kind kind)
     : folder_(absolute_name(folder)), path_(folder_ + "/" + kLockName) {
   refuse_replaced(folder, folder_);
   if (kind == Kind::kReplace) refuse_own_place(folder, folder_);
-  if (kind == Kind::kAdd && !fs::exists(folder)) {
-    std::error_code failed;
+  std::error_code failed;
+  if (kind == Kind::kAdd && !fs::exists(folder, failed)) {
     fs::create_directories(folder_, failed);
     if (failed) fail_with(folder, "make the folder", failed.value());
   }
-  if (!fs::is_directory(folder)) throw Error(ErrorCode::kIo, folder + ": not a folder");
+  if (!fs::is_directory(folder, failed)) throw Error(ErrorCode::kIo, folder + ": not a folder");
   // While it waits, the folder may be exchanged for one that links to the same lock.
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0) fail_with(path_, "open the lock", errno);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <new>
@@ -17,7 +16,7 @@
 #include "core/saturating.h"
 #include "core/utf8.h"
 #include "file/decoded_size.h"
-#include "file/planned_reads.h"
+#include "file/encoded_chunks.h"
 
 namespace basalt {
 
@@ -331,90 +330,6 @@ Column File::decode_column(uint32_t column, uint32_t chunk, const DecodeLimits& 
 
 namespace {
 
-struct ChunkRange {
-  uint32_t chunk = 0;
-  uint64_t begin = 0;  // rows inside the chunk
-  uint64_t end = 0;
-};
-
-std::vector<ChunkRange> chunks_of(const File& file, uint64_t first_row, uint64_t rows) {
-  std::vector<ChunkRange> out;
-  for (uint32_t i = 0; i < file.chunks().size(); ++i) {
-    const ChunkInfo& chunk = file.chunks()[i];
-    const uint64_t begin = std::max(first_row, chunk.first_row);
-    const uint64_t end = std::min(first_row + rows, chunk.first_row + chunk.rows);
-    if (begin < end) out.push_back({i, begin - chunk.first_row, end - chunk.first_row});
-  }
-  return out;
-}
-
-// The encoded chunks of columns, fetched when the first of some is asked for: consecutive ones of a column with one
-// request.
-class EncodedChunks {
- public:
-  EncodedChunks(const File& file, const std::vector<uint32_t>& columns, const std::vector<ChunkRange>& ranges)
-      : file_(file), columns_(columns), ranges_(ranges), chunks_(columns.size() * ranges.size()) {
-    // Sources that are far away are told what is read, and join requests themselves.
-    const uint64_t most = is_remote(file) ? 0 : kFetchBytes;
-    fetch_of_.resize(chunks_.size());
-    for (size_t c = 0; c < columns.size(); ++c) {
-      const ColumnInfo& info = file.column(file.schema().fields[columns[c]].id);
-      uint64_t bytes = 0;
-      for (size_t i = 0; i < ranges.size(); ++i) {
-        const uint64_t more = info.chunks[ranges[i].chunk].region.length;
-        if (i == 0 || bytes + more > most) {
-          fetches_.emplace_back(c, i);
-          bytes = 0;
-        }
-        bytes += more;
-        ++fetches_.back().count;
-        fetch_of_[place(c, i)] = &fetches_.back();
-      }
-    }
-  }
-
-  // Once for each.
-  EncodedChunk take(size_t column, size_t range) {
-    Fetch& fetch = *fetch_of_[place(column, range)];
-    std::call_once(fetch.begun, [&] {
-      std::vector<EncodedChunk> chunks =
-          file_.read_chunks(file_.schema().fields[columns_[fetch.column]].id, ranges_[fetch.first].chunk,
-                            static_cast<uint32_t>(fetch.count));
-      for (size_t i = 0; i < fetch.count; ++i) chunks_[place(fetch.column, fetch.first + i)] = std::move(chunks[i]);
-    });
-    return std::move(chunks_[place(column, range)]);
-  }
-
- private:
-  static constexpr uint64_t kFetchBytes = 2 << 20;
-
-  struct Fetch {
-    Fetch(size_t of_column, size_t first_range) : column(of_column), first(first_range) {}
-    size_t column;
-    size_t first;  // into the list of chunk ranges
-    size_t count = 0;
-    std::once_flag begun;
-  };
-
-  size_t place(size_t column, size_t range) const { return range * columns_.size() + column; }
-
-  const File& file_;
-  const std::vector<uint32_t>& columns_;
-  const std::vector<ChunkRange>& ranges_;
-  std::deque<Fetch> fetches_;
-  std::vector<Fetch*> fetch_of_;
-  std::vector<EncodedChunk> chunks_;
-};
-
-std::shared_ptr<const RemoteSource::Plan> plan_ranges(const File& file, const std::vector<uint32_t>& columns,
-                                                      const std::vector<ChunkRange>& ranges) {
-  std::vector<uint32_t> fields;
-  for (const uint32_t column : columns) fields.push_back(file.schema().fields[column].id);
-  std::vector<uint32_t> chunks;
-  for (const ChunkRange& range : ranges) chunks.push_back(range.chunk);
-  return plan_chunks(file, fields, chunks);
-}
-
 std::vector<uint32_t> columns_of(const File& file, const ReadOptions& options) {
   std::vector<uint32_t> columns;
   for (const std::string& name : options.columns) columns.push_back(file.find_column(name));
@@ -422,12 +337,6 @@ std::vector<uint32_t> columns_of(const File& file, const ReadOptions& options) {
   columns.resize(file.schema().fields.size());
   std::iota(columns.begin(), columns.end(), 0);
   return columns;
-}
-
-Schema schema_of(const File& file, const std::vector<uint32_t>& columns) {
-  Schema schema;
-  for (const uint32_t column : columns) schema.fields.push_back(file.schema().fields[column]);
-  return schema;
 }
 
 // Room for what a column has in all parts, so that no value is moved again.
@@ -490,12 +399,17 @@ Column decode_in_room(const File& file, const Field& field, const EncodedChunk& 
 
 }  // namespace
 
+Schema read_schema(const File& file, const ReadOptions& options) {
+  Schema schema;
+  for (const uint32_t column : columns_of(file, options)) schema.fields.push_back(file.schema().fields[column]);
+  return schema;
+}
+
 void read_parts(const File& file, const ReadOptions& options,
                 const std::function<void(size_t part, Table&& rows)>& take) {
   const std::vector<uint32_t> columns = columns_of(file, options);
   const uint64_t first_row = std::min(options.first_row, file.rows());
   const std::vector<ChunkRange> ranges = chunks_of(file, first_row, std::min(options.rows, file.rows() - first_row));
-  const auto plan = plan_ranges(file, columns, ranges);
   EncodedChunks encoded(file, columns, ranges);
 
   struct Part {
@@ -506,7 +420,7 @@ void read_parts(const File& file, const ReadOptions& options,
   std::vector<Part> parts(ranges.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     parts[i].rows.rows = ranges[i].end - ranges[i].begin;
-    parts[i].rows.schema = schema_of(file, columns);
+    parts[i].rows.schema = read_schema(file, options);
     parts[i].rows.columns.resize(columns.size());
     parts[i].room.left = options.limits.bytes;
     parts[i].missing = columns.size();
@@ -536,7 +450,7 @@ Table read_table(const File& file, const ReadOptions& options) {
   });
   if (parts.size() == 1) return std::move(parts.begin()->second);
   Table table;
-  table.schema = schema_of(file, columns_of(file, options));
+  table.schema = read_schema(file, options);
   for (const auto& [number, part] : parts) table.rows += part.rows;
   table.columns.resize(table.schema.fields.size());
   ThreadPool pool(options.threads);

@@ -18,8 +18,9 @@ namespace {
 
 // More groups than that are as well fetched with their texts.
 constexpr uint64_t kFewGroups = 1 << 16;
-// Texts of a group that are worth one more stage, on average.
+// What is worth one more stage: texts of a group, on average, and of all rows of their tables.
 constexpr double kLongTexts = 64;
+constexpr double kMuchText = 1 << 20;
 // A table of so few rows is looked up, a larger one looks up the groups.
 constexpr uint64_t kSmallTable = 1 << 16;
 
@@ -106,25 +107,29 @@ bool is_found_by(const Origin& origin) {
   return width_of(type) != 0 && !is_float(type) && is_unique(*origin.scan, origin.column);
 }
 
-// Which keys of groups others decide.
+// Which keys of groups others decide. `asked`: the columns of the groups that something asks for before few are left.
 class DecidedKeys {
  public:
-  explicit DecidedKeys(const QueryNode& groups) : groups_(groups), origins_(origins_of(groups.inputs[0])) {
+  DecidedKeys(const QueryNode& groups, const std::vector<bool>& asked)
+      : groups_(groups), origins_(origins_of(groups.inputs[0])) {
     for (const Expr& key : groups.keys) keys_.push_back(origin_of(key, origins_));
     find_known_tables();
     late_.resize(keys_.size());
-    double bytes = 0;
+    double of_group = 0;
+    double of_tables = 0;
     for (size_t i = 0; i < keys_.size(); ++i) {
-      const KnownTable* table = is_text(groups.keys[i]) && keys_[i] ? known(keys_[i]->scan) : nullptr;
+      const KnownTable* table = is_text(groups.keys[i]) && keys_[i] && !asked[i] ? known(keys_[i]->scan) : nullptr;
       if (table == nullptr) continue;
       late_[i] = true;
-      bytes += bytes_of_value(*keys_[i]->scan, keys_[i]->column);
+      const double bytes = bytes_of_value(*keys_[i]->scan, keys_[i]->column);
+      of_group += bytes;
+      of_tables += bytes * static_cast<double>(rows_of(*keys_[i]->scan));
       need(*table);
     }
-    is_worth_it_ = bytes >= kLongTexts;
+    is_worth_it_ = of_group >= kLongTexts && of_tables >= kMuchText;
     // What else the tables have that are read again anyway.
     for (size_t i = 0; i < keys_.size(); ++i) {
-      if (keys_[i] && needed_.contains(keys_[i]->scan) && !deciding_.contains(i)) late_[i] = true;
+      if (keys_[i] && needed_.contains(keys_[i]->scan) && !deciding_.contains(i) && !asked[i]) late_[i] = true;
     }
   }
 
@@ -266,8 +271,8 @@ class LateKeys {
     }
   }
 
-  // Goes on with what lies over the path; false: that asks for a late key.
-  bool take(const QueryNode& next) {
+  // Goes on with what lies over the path and asks for no late key.
+  void take(const QueryNode& next) {
     switch (next.op) {
       case QueryOp::kFilter: return take_filter(next);
       case QueryOp::kProject: return take_projection(next);
@@ -278,25 +283,21 @@ class LateKeys {
   // With all columns, in the order that was asked for.
   QueryNode joined(const QueryNode& order) && {
     for (const KnownTable& table : tables_) join(table);
+    QueryNode rows;
+    rows.op = QueryOp::kProject;
+    rows.output = order.output;
+    for (uint32_t i = 0; i < order.output.size(); ++i) rows.exprs.push_back(reference(node_, place_of(i)));
+    rows.inputs.push_back(std::move(node_));
     QueryNode sorted;
     sorted.op = QueryOp::kSort;
     sorted.order = order.order;
-    for (SortKey& key : sorted.order) key.column = place_of(key.column);
-    sorted.output = node_.output;
-    QueryNode out;
-    out.op = QueryOp::kProject;
-    out.output = order.output;
-    for (uint32_t i = 0; i < order.output.size(); ++i) out.exprs.push_back(reference(node_, place_of(i)));
-    sorted.inputs.push_back(std::move(node_));
-    out.inputs.push_back(std::move(sorted));
-    return out;
+    sorted.output = order.output;
+    sorted.inputs.push_back(std::move(rows));
+    return sorted;
   }
 
  private:
-  bool reads_late(const Expr& expr) const {
-    if (expr.op == ExprOp::kColumn) return places_.at(expr.column) == kLeftOut;
-    return std::ranges::any_of(expr.args, [&](const Expr& arg) { return reads_late(arg); });
-  }
+  bool is_late(const Expr& expr) const { return expr.op == ExprOp::kColumn && places_.at(expr.column) == kLeftOut; }
 
   QueryNode over_path(const QueryNode& next) {
     QueryNode node;
@@ -306,28 +307,25 @@ class LateKeys {
     return node;
   }
 
-  bool take_filter(const QueryNode& next) {
-    if (reads_late(next.predicate)) return false;
+  void take_filter(const QueryNode& next) {
     QueryNode filter = over_path(next);
     filter.predicate = next.predicate;
     move_columns(filter.predicate, places_);
     node_ = std::move(filter);
-    return true;
   }
 
-  bool take_projection(const QueryNode& next) {
+  void take_projection(const QueryNode& next) {
     QueryNode projection;
     projection.op = QueryOp::kProject;
     std::vector<uint32_t> places;
     std::vector<std::optional<Origin>> late;
     for (size_t i = 0; i < next.exprs.size(); ++i) {
       Expr expr = next.exprs[i];
-      if (expr.op == ExprOp::kColumn && reads_late(expr)) {
+      if (is_late(expr)) {
         places.push_back(kLeftOut);
         late.push_back(late_[expr.column]);
         continue;
       }
-      if (reads_late(expr)) return false;
       move_columns(expr, places_);
       places.push_back(static_cast<uint32_t>(projection.exprs.size()));
       late.emplace_back();
@@ -343,20 +341,15 @@ class LateKeys {
     node_ = std::move(projection);
     places_ = std::move(places);
     late_ = std::move(late);
-    return true;
   }
 
-  bool take_order(const QueryNode& next) {
-    const bool known =
-        std::ranges::none_of(next.order, [&](const SortKey& key) { return places_.at(key.column) == kLeftOut; });
-    if (!known) return false;
+  void take_order(const QueryNode& next) {
     QueryNode order = over_path(next);
     order.order = next.order;
     for (SortKey& key : order.order) key.column = places_.at(key.column);
     order.limit = next.limit;
     order.offset = next.offset;
     node_ = std::move(order);
-    return true;
   }
 
   // The columns of a table that leave, or that another one is found by.
@@ -404,22 +397,44 @@ class LateKeys {
   std::map<Origin, uint32_t> fetched_;       // places of columns of tables
 };
 
+bool has_join(const QueryNode& node) { return node.op == QueryOp::kJoin || std::ranges::any_of(node.inputs, has_join); }
+
+// The columns of the last node that the others ask for, but for handing them on.
+std::vector<bool> asked_for(const std::vector<const QueryNode*>& path) {
+  std::vector<bool> asked(path.front()->output.size());
+  for (const QueryNode* node : path) {
+    switch (node->op) {
+      case QueryOp::kSort:
+        for (const SortKey& key : node->order) asked[key.column] = true;
+        break;
+      case QueryOp::kFilter: mark_columns(node->predicate, asked); break;
+      case QueryOp::kProject: {
+        std::vector<bool> below(node->inputs[0].output.size());
+        for (size_t i = 0; i < node->exprs.size(); ++i) {
+          if (asked[i] || node->exprs[i].op != ExprOp::kColumn) mark_columns(node->exprs[i], below);
+        }
+        asked = std::move(below);
+        break;
+      }
+      default: break;
+    }
+  }
+  return asked;
+}
+
 // The same rows as `order` gives; nothing where they need not be had in another way.
 std::optional<QueryNode> with_late_keys(const QueryNode& order) {
   std::vector<const QueryNode*> path{&order};
-  while (path.back()->op == QueryOp::kSort || path.back()->op == QueryOp::kProject ||
-         path.back()->op == QueryOp::kFilter) {
+  do {
     path.push_back(&path.back()->inputs[0]);
-    if (path.back()->op == QueryOp::kSort) return std::nullopt;
-  }
+  } while (path.back()->op == QueryOp::kProject || path.back()->op == QueryOp::kFilter);
   const QueryNode& groups = *path.back();
-  if (groups.op != QueryOp::kAggregate || groups.keys.size() < 2) return std::nullopt;
-  const DecidedKeys keys(groups);
+  if (groups.op != QueryOp::kAggregate || groups.keys.size() < 2 || !has_join(groups.inputs[0])) return std::nullopt;
+  const DecidedKeys keys(groups, asked_for(path));
   if (!keys.is_worth_it()) return std::nullopt;
   LateKeys late(groups, keys);
-  for (size_t i = path.size() - 1; i-- > 0;) {
-    if (!late.take(*path[i])) return std::nullopt;
-  }
+  path.pop_back();
+  for (; !path.empty(); path.pop_back()) late.take(*path.back());
   return std::move(late).joined(order);
 }
 

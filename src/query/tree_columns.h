@@ -10,7 +10,7 @@ namespace basalt {
 
 constexpr uint32_t kLeftOut = ~uint32_t{0};
 
-// The columns that expressions refer to, among `count`.
+// Those that an expression refers to.
 void mark_columns(const Expr& expr, std::vector<bool>& columns);
 // Each reference to column i becomes one to places[i].
 void move_columns(Expr& expr, const std::vector<uint32_t>& places);

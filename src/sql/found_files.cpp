@@ -37,9 +37,10 @@ Paths in_sight(ClientContext& context, const std::string& pattern) {
   return found;
 }
 
-// Of this machine: elsewhere it is a question of many requests.
+// Elsewhere it is a question of many requests, which names of files need not ask.
 bool is_folder(ClientContext& context, const std::string& path) {
-  if (path.empty() || FileSystem::HasGlob(path) || path.find("://") != std::string::npos) return false;
+  const bool is_far = path.find("://") != std::string::npos && !path.starts_with("file://");
+  if (path.empty() || FileSystem::HasGlob(path) || (is_far && path.ends_with(".basalt"))) return false;
   return FileSystem::GetFileSystem(context).DirectoryExists(path);
 }
 

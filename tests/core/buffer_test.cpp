@@ -2,7 +2,10 @@
 #include "basalt/core/buffer.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -73,11 +76,51 @@ TEST(LargeMemory, ThreadsTakeAndGiveBack) {
 }
 
 TEST(LargeMemory, OnlyAFewBlocksWait) {
-  std::vector<std::byte*> blocks;
-  for (int i = 0; i < 100; ++i) blocks.push_back(take_large(kLargePage));
-  for (std::byte* const block : blocks) give_back_large(block, kLargePage);
-  EXPECT_LE(waiting_bytes(), size_t{64} << 20);
-  EXPECT_GT(waiting_bytes(), size_t{0});
+  const auto use = [](size_t count, size_t bytes) {
+    std::vector<std::byte*> blocks;
+    for (size_t i = 0; i < count; ++i) blocks.push_back(take_large(bytes));
+    for (std::byte* const block : blocks) give_back_large(block, bytes);
+  };
+  use(100, kLargePage);
+  EXPECT_EQ(waiting_bytes(), size_t{64} << 20);
+  use(1, 40 * kLargePage);  // more than may wait
+  EXPECT_EQ(waiting_bytes(), size_t{64} << 20);
+  use(1, 20 * kLargePage);
+  EXPECT_EQ(waiting_bytes(), size_t{64} << 20);
+  give_up_waiting();
+  EXPECT_EQ(waiting_bytes(), size_t{0});
+  set_most_waiting(2 * kLargePage);
+  use(5, kLargePage);
+  EXPECT_EQ(waiting_bytes(), 2 * kLargePage);
+  set_most_waiting(0);
+  EXPECT_EQ(waiting_bytes(), size_t{0});
+  set_most_waiting(size_t{64} << 20);
+}
+
+// Whatever a thread of the parent did when it was forked.
+TEST(LargeMemory, ChildrenOfBusyProcesses) {
+  std::atomic<bool> stopped{false};
+  std::vector<std::thread> busy;
+  for (int i = 0; i < 3; ++i) {
+    busy.emplace_back([&] {
+      while (!stopped) give_back_large(take_large(kLargePage), kLargePage);
+    });
+  }
+  for (int i = 0; i < 40; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      std::byte* const data = take_large(kLargePage);
+      data[0] = std::byte{1};
+      give_back_large(data, kLargePage);
+      _exit(waiting_bytes() == kLargePage ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  stopped = true;
+  for (std::thread& thread : busy) thread.join();
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class LateKeys : public ::testing::TestWithParam<Device> {
         "select i as id, case i % 50 when 0 then null else (hash(i) % 5000)::bigint end as customer, i % 90 as price, "
         "i % 3 as kind from range(60000) t(i)");
     // Two files of one table, and two with a value between those of the other.
-    for (const auto& [name, rows] : {std::pair("low", "range(0, 2000)"), std::pair("high", "range(2000, 4000)")}) {
+    for (const auto& [name, rows] : {std::pair("low", "range(0, 6000)"), std::pair("high", "range(6000, 12000)")}) {
       table(name, "select i as id, " + texts + " from " + rows + " t(i)");
     }
   }
@@ -66,6 +66,7 @@ class LateKeys : public ::testing::TestWithParam<Device> {
 TEST_P(LateKeys, OfATableWithEachKeyOnce) {
   expect(first_groups("customers"), true);
   expect(first_groups("customers", "limit 7 offset 3"), true);
+  expect(first_groups("customers", "limit 7 offset 4990"), true);
   expect(first_groups(files({"low", "high"})), true);
   expect(first_groups("(from customers where balance > 100)"), true);
   expect("select * from (" + first_groups("customers") + ") where total % 2 = 0", true);
@@ -79,7 +80,8 @@ TEST_P(LateKeys, OfTablesThatOthersName) {
   expect("select customer, p.name as place, about, max(price) as most " + rows +
              "group by customer, p.name, about having count(*) > 3 order by most + customer, customer limit 9",
          true);
-  expect("select p.id, p.name, count(*) as orders " + rows + "group by all order by orders desc, p.id limit 3", true);
+  expect("select p.id, p.name, count(*) as orders " + rows + "group by all order by orders desc, p.id limit 3",
+         false);  // few rows
 }
 
 TEST_P(LateKeys, ForOtherKindsOfJoins) {
@@ -95,6 +97,44 @@ TEST_P(LateKeys, ForOtherKindsOfJoins) {
       "select c.id, about, count(*) as n from orders o left join customers c on o.customer = c.id "
       "group by all order by n desc, c.id limit 5",
       false);
+}
+
+// What the order or HAVING asks for stays a key, whatever decides it.
+TEST_P(LateKeys, OtherKeysThatAreAskedFor) {
+  const std::string rows = "from orders o join customers c on o.customer = c.id ";
+  expect("select o.customer, c.id, about, count(*) as n " + rows + "group by all order by n desc, c.id limit 5", true);
+  expect("select c.id, about, balance, count(*) as n " + rows + "group by all order by n desc, balance, c.id limit 5",
+         true);
+  expect("select c.id, about, balance, count(*) as n " + rows +
+             "group by all having balance > 10 order by n desc, c.id limit 5",
+         true);
+  expect(
+      "select c.id, about, about as again, name, count(*) as n " + rows + "group by all order by n desc, c.id limit 5",
+      true);
+  expect("select about || name as both, count(*) as n " + rows +
+             "group by c.id, about, name order by n desc, c.id limit 5",
+         false);  // computed before the limit
+}
+
+TEST_P(LateKeys, OneTableTwice) {
+  expect(
+      "select a.id, b.id as other, a.about, b.about as of_other, count(*) as n from orders o join customers a on "
+      "o.customer = a.id join customers b on o.price = b.id group by all order by n desc, a.id, b.id limit 6",
+      true);
+}
+
+TEST_P(LateKeys, KeysOfOtherTypes) {
+  for (const char* type : {"hugeint", "utinyint", "usmallint", "smallint", "decimal(9,0)", "decimal(30,0)"}) {
+    const std::string id = std::string("::") + type + " as id";
+    table("typed", "select i" + id + ", repeat('text ' || i, 2000) as about from range(120) t(i)");
+    table("typed_facts", "select (i % 130)" + id + " from range(3000) t(i)");
+    expect(
+        "select t.id, about, count(*) as n from typed_facts f join typed t on f.id is not distinct from t.id group by "
+        "all order by n desc, t.id limit 3",
+        true);
+    rows_of(session_, "drop view typed");
+    rows_of(session_, "drop view typed_facts");
+  }
 }
 
 TEST_P(LateKeys, OneFactThatFails) {

@@ -180,8 +180,11 @@ struct ReadOptions {
   DecodeLimits limits = {};  // for the columns of a chunk together
 };
 Table read_table(const File& file, const ReadOptions& options = {});
+// What its columns are.
+Schema read_schema(const File& file, const ReadOptions& options = {});
 // The same rows in parts, one for each chunk that has some: take(number, rows) from the thread that decoded the last of
-// them, in any order. Nothing is put together, so memory is taken once.
+// them, in any order, of several at the same time. If a call throws, so does this, when the others have ended. Nothing
+// is put together, so memory is taken once.
 void read_parts(const File& file, const ReadOptions& options,
                 const std::function<void(size_t part, Table&& rows)>& take);
 

@@ -22,8 +22,8 @@ __global__ void range_kernel(const T* values, uint64_t rows, T top, unsigned lon
     low = key < low ? key : low;
     high = key > high ? key : high;
   }
-  low = device::join_lanes(low, [](T a, T b) { return a < b ? a : b; });
-  high = device::join_lanes(high, [](T a, T b) { return a > b ? a : b; });
+  low = device::lowest_of_lanes(low);
+  high = device::highest_of_lanes(high);
   if (device::lane_id() != 0) return;
   atomicMin(&range[0], static_cast<unsigned long long>(low));
   atomicMax(&range[1], static_cast<unsigned long long>(high));
